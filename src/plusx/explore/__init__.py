@@ -1,0 +1,55 @@
+"""Toggles that live with a kernel and without one.
+
+Here lives `explore`, the one name a chapter imports. Nothing in this package knows torch:
+an explorer is any function from control values to a plotly figure.
+"""
+
+import os
+
+from .controls import ExploreError, bind
+from .live import panel
+from .states import Budget, Explorer
+from .static import fragment
+
+__all__ = ["Budget", "ExploreError", "Explorer", "explore"]
+
+
+def explore(budget: Budget = Budget(), /, **abbreviations):
+    """Show a function of discrete controls as an interactive figure.
+
+    In a live notebook the controls are ipywidgets and each change calls the function again.
+    While the book is built (environment variable ``PLUSX_EXPLORE=static``) the function is
+    called once per state, and the page gets native HTML controls over the tabulated figures.
+
+    Parameters
+    ----------
+    budget
+        What the tabulated page may cost; only the static page enforces it.
+    abbreviations
+        One per control, written as for ``ipywidgets.interact``: a bool, a list of values, a list
+        of ``(label, value)`` pairs, a dict of label to value, or ``(min, max[, step])``.
+        A default in the function's signature is the control's start value.
+
+    Returns
+    -------
+    A decorator. It shows the explorer and returns an `Explorer`, which calls like the function.
+    The function returns a plotly figure, or its plain dict, with a ``layout.title`` that states
+    the result of that state in words.
+
+    Raises
+    ------
+    ExploreError
+        Naming the control or the state that is wrong, and how to mend it.
+    """
+
+    def decorate(function) -> Explorer:
+        explorer = Explorer(function, bind(function, abbreviations), budget)
+        from IPython.display import HTML, display
+
+        if os.environ.get("PLUSX_EXPLORE") == "static":
+            display(HTML(fragment(explorer)))
+        else:
+            display(panel(explorer))
+        return explorer
+
+    return decorate

@@ -1,0 +1,106 @@
+"""Controls: from `interact`'s abbreviations to finite lists of labelled values.
+
+Here lives what a control is and which input is refused. How one looks is in `live` and `static`.
+"""
+
+import inspect
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+
+class ExploreError(ValueError):
+    """The explorer cannot be shown; the message names the control or state and the mend."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control: `values[i]` is shown as `labels[i]`; `start` is the index it opens with."""
+
+    name: str
+    kind: str  # "switch", "radio", "select" or "slider"
+    labels: tuple[str, ...]
+    values: tuple[Any, ...]
+    start: int
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ")
+
+
+def bind(function, abbreviations: dict[str, Any]) -> tuple[Control, ...]:
+    """One `Control` per abbreviation, checked against the function's signature."""
+    parameters = inspect.signature(function).parameters
+    call = f"{function.__name__}({', '.join(parameters)})"
+    for name in abbreviations:
+        if name not in parameters:
+            raise ExploreError(f"explore: control '{name}' is no parameter of {call}. Rename one of the two.")
+    for name, parameter in parameters.items():
+        if name not in abbreviations and parameter.default is parameter.empty:
+            raise ExploreError(f"explore: {call} has no control for '{name}'. Add one, or give it a default.")
+    if not abbreviations:
+        raise ExploreError(f"explore: {call} has no controls. Add one, as in @explore(skip=True).")
+    return tuple(_control(name, given, parameters[name].default) for name, given in abbreviations.items())
+
+
+def _control(name: str, given: Any, default: Any) -> Control:
+    if isinstance(given, bool):
+        kind, labels, values, start = "switch", ["off", "on"], [False, True], given
+    elif isinstance(given, tuple):
+        kind, values = "slider", _steps(name, given)
+        labels = [str(value) for value in values]
+        start = values[(len(values) - 1) // 2]
+    elif isinstance(given, (list, dict)):
+        pairs = list(given.items()) if isinstance(given, dict) else [_pair(option) for option in given]
+        if not pairs:
+            raise ExploreError(f"explore: control '{name}' has no options. List at least one.")
+        labels, values = [str(label) for label, _ in pairs], [value for _, value in pairs]
+        kind, start = _kind(values, isinstance(given, list)), values[0]
+    else:
+        raise ExploreError(
+            f"explore: control '{name}' is {given!r}, which cannot be tabulated. "
+            "Give a bool, a list, a dict of label to value, or (min, max[, step])."
+        )
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ExploreError(f"explore: control '{name}' has the label '{label}' twice. Make labels differ.")
+    if default is not inspect.Parameter.empty:
+        start = default
+    for index, value in enumerate(values):
+        if type(value) is type(start) and value == start or _equal_numbers(value, start):
+            return Control(name, kind, tuple(labels), tuple(values), index)
+    raise ExploreError(
+        f"explore: control '{name}' starts at {start!r}, which is not among {', '.join(labels[:8])}"
+        f"{', …' if len(labels) > 8 else ''}. Use one of them as the default."
+    )
+
+
+def _equal_numbers(a: Any, b: Any) -> bool:
+    numbers = isinstance(a, Real) and isinstance(b, Real) and not isinstance(a, bool) and not isinstance(b, bool)
+    return numbers and a == b
+
+
+def _pair(option: Any) -> tuple[Any, Any]:
+    return option if isinstance(option, tuple) and len(option) == 2 else (option, option)
+
+
+def _kind(values: list, unlabelled: bool) -> str:
+    numeric = unlabelled and all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
+    if numeric and len(values) >= 5 and all(a < b for a, b in zip(values, values[1:])):
+        return "slider"
+    return "radio" if len(values) <= 5 else "select"
+
+
+def _steps(name: str, given: tuple) -> list:
+    """The values of ``(min, max[, step])``; the step is 1 for ints and 0.1 for floats, as in interact."""
+    if len(given) not in (2, 3) or not all(
+        isinstance(number, Real) and not isinstance(number, bool) and math.isfinite(number) for number in given
+    ):
+        raise ExploreError(f"explore: control '{name}' is {given!r}; a slider takes (min, max) or (min, max, step).")
+    whole = all(isinstance(number, int) for number in given)
+    low, high, step = given if len(given) == 3 else (*given, 1 if whole else 0.1)
+    if step <= 0 or low > high:
+        raise ExploreError(f"explore: control '{name}' is {given!r}; a slider needs min <= max and step > 0.")
+    count = int((high - low) / step + 1e-9) + 1
+    return [low + index * step if whole else round(low + index * step, 10) for index in range(count)]

@@ -1,0 +1,307 @@
+/**
+ * Explorers without a kernel: decodes the table of states that static.py wrote, follows the native
+ * controls, and draws with plotly. Nothing here knows what a figure is about.
+ */
+(() => {
+  "use strict";
+
+  const here = new URL(".", document.currentScript.src);
+  const config = { displayModeBar: false, responsive: true, doubleClick: false };
+  const bundles = ["basic", "cartesian"]; // each draws all that the one before it draws
+  let plotly; // the promise of window.Plotly, once asked for
+
+  /** Plotly in the smallest bundle that draws every explorer of this page. */
+  function loadPlotly() {
+    plotly ??= new Promise((resolve, reject) => {
+      const needed = [...document.querySelectorAll(".plusx-explore")].map((root) => bundles.indexOf(root.dataset.bundle));
+      const script = document.createElement("script");
+      script.src = new URL(`plotly-${bundles[Math.max(...needed)]}.min.js`, here);
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => reject(new Error("the plotting library did not load"));
+      document.head.append(script);
+    });
+    return plotly;
+  }
+
+  /**
+   * The reverse of `encode` in states.py.
+   * @param {string} text base64 of gzip
+   * @returns {Promise<{figure: object, leaves: {path: (string|number)[], index: number[], values: any[]}[]}>}
+   */
+  async function decode(text) {
+    const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const blob = await new Response(stream).arrayBuffer();
+    const start = 4 + new DataView(blob).getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(blob, 4, start - 4)));
+    const planes = new Uint8Array(blob, start);
+    const count = planes.length / 4;
+    const bytes = new Uint8Array(8 * count); // little-endian float64 with a zero lower half
+    for (let plane = 0; plane < 4; plane++) {
+      for (let i = 0; i < count; i++) bytes[8 * i + 4 + plane] = planes[plane * count + i];
+    }
+    return restore(header, new Float64Array(bytes.buffer));
+  }
+
+  /** The tree with every {"$": [offset, ...shape]} replaced by its numbers. */
+  function restore(node, numbers) {
+    if (Array.isArray(node)) return node.map((item) => restore(item, numbers));
+    if (node === null || typeof node !== "object") return node;
+    if (!node.$) return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, restore(value, numbers)]));
+    const [offset, rows, columns] = node.$;
+    if (columns === undefined) return numbers.subarray(offset, offset + rows);
+    return Array.from({ length: rows }, (_, i) => numbers.subarray(offset + i * columns, offset + (i + 1) * columns));
+  }
+
+  /** A copy of the tree with colour names replaced; numbers are shared, so plotly sees what changed. */
+  function painted(node, palette) {
+    if (typeof node === "string") return palette[node] ?? node;
+    if (Array.isArray(node)) return node.map((item) => painted(item, palette));
+    if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, painted(value, palette)]));
+  }
+
+  /** The colours of the page's theme, by the names figures use. */
+  function paletteOf(root) {
+    const style = getComputedStyle(root);
+    const names = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid"];
+    return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--px-${name}`).trim()]));
+  }
+
+  /** Four significant digits, as `number` in figures.py writes them. */
+  function number(value) {
+    if (Number.isNaN(value)) return "–";
+    if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+    const size = Math.abs(value);
+    return size === 0 || (size >= 1e-3 && size < 1e5) ? String(Number(value.toPrecision(4))) : value.toExponential(3);
+  }
+
+  /** The figure's data as tables, as `table` in figures.py builds them. */
+  function tables(figure) {
+    const cells = (values) => Array.from(values, (value) => (typeof value === "string" ? value : number(value)));
+    const axisTitle = (axis) => figure.layout[`${axis[0]}axis${axis.slice(1)}`]?.title?.text || axis[0];
+    const parts = [];
+    figure.data.forEach((trace, index) => {
+      if (!trace.x || !trace.y || trace.hoverinfo === "skip") return;
+      const head = axisTitle(trace.xaxis || "x");
+      const x = cells(trace.x);
+      const key = JSON.stringify([head, x]);
+      if (parts.at(-1)?.key !== key) parts.push({ key, head: [head], columns: [x] });
+      parts.at(-1).head.push(`${trace.name || `series ${index + 1}`}: ${axisTitle(trace.yaxis || "y")}`);
+      parts.at(-1).columns.push(cells(trace.y));
+    });
+    return parts.map(({ head, columns }) => {
+      const table = document.createElement("table");
+      const header = table.createTHead().insertRow();
+      for (const title of head) {
+        const cell = document.createElement("th");
+        cell.scope = "col";
+        cell.textContent = title;
+        header.append(cell);
+      }
+      const body = table.createTBody();
+      columns[0].forEach((_, i) => {
+        const row = body.insertRow();
+        for (const column of columns) row.insertCell().textContent = column[i];
+      });
+      return table;
+    });
+  }
+
+  class Explorer {
+    constructor(root, table) {
+      this.root = root;
+      this.name = root.dataset.name;
+      this.table = table;
+      this.form = root.querySelector(".px-controls");
+      this.controls = this.readControls();
+      this.start = this.state();
+      this.plot = root.querySelector(".px-plot");
+      this.sizes = this.controls.map((control) => control.labels.length);
+      this.form.addEventListener("submit", (event) => event.preventDefault());
+      this.form.addEventListener("input", () => this.changed());
+      this.form.addEventListener("reset", () => setTimeout(() => this.changed()));
+      const details = root.querySelector(".px-data");
+      details.addEventListener("toggle", () => this.fillTable());
+      this.form.querySelector("fieldset").disabled = false;
+      if (!this.followLink()) this.update();
+    }
+
+    /** For each control: its labels, and how to read and set its index. */
+    readControls() {
+      const groups = new Map();
+      for (const input of this.form.querySelectorAll("[data-control]")) {
+        const index = Number(input.dataset.control);
+        groups.set(index, [...(groups.get(index) ?? []), input]);
+      }
+      return [...groups.entries()].sort(([a], [b]) => a - b).map(([, inputs]) => {
+        const [first] = inputs;
+        const name = first.name;
+        if (first.type === "checkbox") {
+          return { name, labels: ["off", "on"], get: () => Number(first.checked), set: (i) => (first.checked = i === 1) };
+        }
+        if (first.type === "radio") {
+          const labels = inputs.map((input) => input.nextElementSibling.textContent);
+          return { name, labels, get: () => inputs.findIndex((input) => input.checked), set: (i) => (inputs[i].checked = true) };
+        }
+        const get = () => Number(first.value);
+        const set = (i) => (first.value = i);
+        if (first.type !== "range") return { name, labels: [...first.options].map((option) => option.text), get, set };
+        const labels = JSON.parse(first.dataset.labels);
+        const show = (i) => {
+          first.setAttribute("aria-valuetext", labels[i]);
+          first.nextElementSibling.textContent = labels[i];
+        };
+        return { name, labels, show, get, set };
+      });
+    }
+
+    state() {
+      return this.controls.map((control) => control.get());
+    }
+
+    /** The distinct value that each leaf takes in the current state, as an index into its values. */
+    choice() {
+      const at = this.state().reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
+      return this.table.leaves.map((leaf) => leaf.index[at]);
+    }
+
+    /** The figure of the current state, colour names unresolved. */
+    figure(choice) {
+      const figure = painted(this.table.figure, {}); // a copy to write the leaves into
+      this.table.leaves.forEach(({ path, values }, i) => {
+        let node = figure;
+        for (const key of path.slice(0, -1)) node = node[key];
+        node[path.at(-1)] = values[choice[i]];
+      });
+      return figure;
+    }
+
+    changed() {
+      history.replaceState(null, "", this.link());
+      this.update();
+    }
+
+    link() {
+      const labels = this.controls.map((control) => [control.name, control.labels[control.get()]]);
+      return `#${this.name}?${new URLSearchParams(labels)}`;
+    }
+
+    /** Take the state from the address, if it speaks of this explorer. */
+    followLink() {
+      const [name, query] = location.hash.slice(1).split("?");
+      if (decodeURIComponent(name) !== this.name || query === undefined) return false;
+      const unknown = [];
+      for (const [key, label] of new URLSearchParams(query)) {
+        const control = this.controls.find((each) => each.name === key);
+        const index = control ? control.labels.indexOf(label) : -1;
+        if (index < 0) unknown.push(`${key}=${label}`);
+        else control.set(index);
+      }
+      this.say(unknown.length ? `The link asks for ${unknown.join(", ")}, which is not offered here.` : "");
+      this.update();
+      this.root.scrollIntoView();
+      return true;
+    }
+
+    say(text) {
+      const message = this.root.querySelector(".px-message[role=alert]");
+      message.textContent = text;
+      message.hidden = !text;
+    }
+
+    /** Words at once; the picture now, or with the next frame if one was drawn in this frame. */
+    update() {
+      this.controls.forEach((control) => control.show?.(control.get()));
+      this.chosen = this.choice();
+      this.current = this.figure(this.chosen);
+      const { title } = this.current;
+      const result = this.root.querySelector(".px-result");
+      if (result.textContent !== title) result.textContent = title;
+      this.root.querySelector(".px-figure").setAttribute("aria-label", title);
+      this.root.querySelector(".px-link").href = this.link();
+      this.fillTable();
+      this.stale = true;
+      // Until plotly is there the still shows the start, so any other state dims it.
+      this.root.classList.toggle("px-pending", !window.Plotly && this.state().join() !== this.start.join());
+      if (!this.frame) this.draw();
+    }
+
+    fillTable() {
+      if (!this.root.querySelector(".px-data").open) return;
+      this.root.querySelector(".px-table").replaceChildren(...tables(this.current));
+    }
+
+    /** Draw the current state: only what differs from the drawn one where plotly can be told so, else all. */
+    draw() {
+      if (!window.Plotly || !this.stale) return;
+      this.stale = false;
+      this.frame = requestAnimationFrame(() => {
+        this.frame = 0;
+        this.draw();
+      });
+      const palette = paletteOf(this.root);
+      const edit = this.drawn && this.edit(palette);
+      if (edit) window.Plotly.update(this.plot, edit.data, edit.layout);
+      else {
+        const { data, layout } = painted(this.current, palette);
+        window.Plotly.react(this.plot, data, layout, config);
+      }
+      this.drawn = this.chosen;
+      this.root.classList.remove("px-pending");
+      this.root.classList.add("px-live");
+    }
+
+    /** The changes since the drawn state as arguments of Plotly.update, or null where they reshape the figure. */
+    edit(palette) {
+      const edit = { data: {}, layout: {} };
+      for (const [i, { path, values }] of this.table.leaves.entries()) {
+        if (this.chosen[i] === this.drawn[i] || path[0] === "title") continue;
+        const value = values[this.chosen[i]];
+        const isTree = value !== null && typeof value === "object" && !ArrayBuffer.isView(value);
+        if (path.length < (path[0] === "data" ? 3 : 2) || (isTree && !isPlainList(value))) return null;
+        const key = path.slice(path[0] === "data" ? 2 : 1).reduce((text, part) => (typeof part === "number" ? `${text}[${part}]` : `${text}.${part}`));
+        if (path[0] === "layout") edit.layout[key] = painted(value, palette);
+        else (edit.data[key] ??= Array(this.current.data.length).fill(undefined))[path[1]] = painted(value, palette);
+      }
+      return edit;
+    }
+  }
+
+  /** Whether a value is an array of numbers, strings or typed arrays, which plotly takes as one attribute. */
+  function isPlainList(value) {
+    return Array.isArray(value) && value.every((item) => item === null || typeof item !== "object" || ArrayBuffer.isView(item));
+  }
+
+  async function start(root) {
+    let explorer;
+    try {
+      explorer = new Explorer(root, await decode(root.querySelector(".px-states").textContent));
+    } catch {
+      const message = root.querySelector(".px-message[role=alert]");
+      message.textContent = "The data of this explorer is damaged. The picture and the data below show the state it starts in.";
+      message.hidden = false;
+      return;
+    }
+    const draw = () =>
+      loadPlotly().then(
+        () => explorer.draw(),
+        () => explorer.say("The plotting library did not load: the picture stays at the start, the words and the data follow the controls."),
+      );
+    for (const touch of ["pointerenter", "focusin", "input"]) root.addEventListener(touch, draw, { once: true });
+    const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));
+    if (document.readyState === "complete") idle(draw);
+    else window.addEventListener("load", () => idle(draw));
+    window.addEventListener("hashchange", () => explorer.followLink());
+    const redraw = () => {
+      explorer.stale = true;
+      explorer.drawn = null; // every colour changes
+      explorer.draw();
+    };
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  }
+
+  const startAll = () => document.querySelectorAll(".plusx-explore").forEach(start);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
+  else startAll();
+})();

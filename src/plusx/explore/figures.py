@@ -1,0 +1,177 @@
+"""Figures: what a function returned, checked and in one form, with the looks all explorers share.
+
+Here live the base layout, the colours and the data table. Drawing is in `live`, `static` and `still`.
+"""
+
+import html
+from typing import Any
+
+import numpy as np
+
+from .controls import ExploreError
+
+# Okabe and Ito's order, darkened where needed: each has a contrast of at least 3:1 on the light and
+# on the dark page, so one colourway serves both. "ink", "muted" and "grid" follow the page's theme.
+COLOURS = {
+    "C0": "#0a78bd",
+    "C1": "#d55e00",
+    "C2": "#00916a",
+    "C3": "#c0619a",
+    "C4": "#a37a00",
+    "C5": "#7d74d4",
+}
+NEUTRALS = ("ink", "muted", "grid")
+HEIGHT = 400
+
+_AXIS = {
+    "automargin": True,
+    "gridcolor": "grid",
+    "linecolor": "muted",
+    "zerolinecolor": "muted",
+    "exponentformat": "power",
+    "fixedrange": True,
+}
+_LAYOUT = {
+    "height": HEIGHT,
+    "margin": {"l": 60, "r": 16, "t": 36, "b": 48},
+    "font": {"family": "system-ui, sans-serif", "size": 13, "color": "ink"},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "colorway": list(COLOURS),
+    "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
+    "dragmode": False,
+    "hovermode": "closest",
+}
+
+
+def normalise(returned: Any, where: str) -> tuple[str, dict]:
+    """The title and the figure ``{"data": [...], "layout": {...}}`` of what a function returned.
+
+    Numbers under ``data`` become float64 arrays (gaps are NaN), everything else plain JSON values.
+    `where` names function and state in errors.
+    """
+    if hasattr(returned, "to_plotly_json"):
+        returned = returned.to_plotly_json()
+    if not isinstance(returned, dict) or not isinstance(returned.get("data"), (list, tuple)):
+        raise ExploreError(
+            f"explore: {where} returned {_brief(returned)}; "
+            "return a plotly figure or dict(data=[...], layout=dict(title=...))."
+        )
+    given = {key: value for key, value in returned.get("layout", {}).items() if key != "template"}
+    layout = _plain(given, f"{where}: layout", arrays=False)
+    title = layout.pop("title", {}).get("text")
+    if not isinstance(title, str) or not title.strip():
+        raise ExploreError(f"explore: {where} returned no layout.title; say the result of this state in it.")
+    axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
+    base = {**_LAYOUT, **{axis: _AXIS for axis in axes}}
+    return title, {
+        "data": [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])],
+        "layout": _merged(base, layout),
+    }
+
+
+def _plain(node: Any, where: str, arrays: bool) -> Any:
+    if hasattr(node, "detach"):  # a torch tensor, without importing torch
+        node = node.detach().cpu().numpy()
+    if isinstance(node, dict) and "bdata" in node:  # plotly's own binary form
+        import base64
+
+        flat = np.frombuffer(base64.b64decode(node["bdata"]), dtype=node["dtype"])
+        node = flat.reshape([int(n) for n in str(node["shape"]).split(",")]) if "shape" in node else flat
+    if isinstance(node, dict):
+        plain = {str(key): _plain(value, f"{where}.{key}", arrays) for key, value in node.items()}
+        if isinstance(plain.get("title"), str):  # plotly.js 3 and later take only the long form
+            plain["title"] = {"text": plain["title"]}
+        return plain
+    if isinstance(node, np.ndarray):
+        if arrays and node.dtype.kind in "iuf" and node.ndim:
+            return node.astype(np.float64)
+        node = node.tolist()
+    if isinstance(node, (list, tuple)):
+        if arrays and (numbers := _numbers(node)) is not None:
+            return numbers
+        return [_plain(value, f"{where}[{i}]", arrays) for i, value in enumerate(node)]
+    if isinstance(node, np.generic):
+        node = node.item()
+    if node is None or isinstance(node, (str, bool, int)):
+        return node
+    if isinstance(node, float):
+        if not np.isfinite(node):
+            raise ExploreError(f"explore: {where} is {node}; only arrays in data may hold gaps. Leave the item out.")
+        return node
+    raise ExploreError(f"explore: {where} is {_brief(node)}, which plotly cannot draw. Use numbers, strings or arrays.")
+
+
+def _numbers(values: list | tuple) -> np.ndarray | None:
+    """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
+    flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
+    if not flat or not all(v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat):
+        return None
+    try:
+        return np.array(values, dtype=np.float64)
+    except ValueError:  # rows of unequal length
+        return None
+
+
+def _merged(base: Any, given: Any) -> Any:
+    if not (isinstance(base, dict) and isinstance(given, dict)):
+        return given
+    return {**base, **{key: _merged(base.get(key), value) for key, value in given.items()}}
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text[:40]}{'…' if len(text) > 40 else ''}"
+
+
+def coloured(node: Any, palette: dict[str, str]) -> Any:
+    """The figure with colour names ("C0", "ink") replaced by the palette's colours."""
+    if isinstance(node, dict):
+        return {key: coloured(value, palette) for key, value in node.items()}
+    if isinstance(node, list):
+        return [coloured(value, palette) for value in node]
+    return palette.get(node, node) if isinstance(node, str) else node
+
+
+def number(value: float) -> str:
+    """Four significant digits, as explore.js writes them."""
+    if np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{float(f'{value:.4g}'):g}"
+    mantissa, exponent = f"{value:.3e}".split("e")
+    return f"{mantissa}e{int(exponent):+d}"
+
+
+def table(figure: dict) -> str:
+    """The figure's data as HTML tables; traces over the same x share one."""
+    axes = figure["layout"]
+    parts: list[tuple[str, list, list]] = []  # x key, header, columns
+    for index, trace in enumerate(figure["data"]):
+        if trace.get("x") is None or trace.get("y") is None or trace.get("hoverinfo") == "skip":
+            continue
+        x, y = (_cells(trace[key]) for key in "xy")
+        x_title, y_title = (_axis_title(axes, trace.get(f"{key}axis", key), key) for key in "xy")
+        name = trace.get("name") or f"series {index + 1}"
+        if not parts or parts[-1][0] != (x_title, x):
+            parts.append(((x_title, x), [x_title], [x]))
+        parts[-1][1].append(f"{name}: {y_title}")
+        parts[-1][2].append(y)
+    return "".join(
+        "<table><thead><tr>"
+        + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in header)
+        + "</tr></thead><tbody>"
+        + "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in zip(*columns))
+        + "</tbody></table>"
+        for _, header, columns in parts
+    )
+
+
+def _cells(values: Any) -> list[str]:
+    return [value if isinstance(value, str) else number(value) for value in values]
+
+
+def _axis_title(layout: dict, axis: str, fallback: str) -> str:
+    return layout.get(f"{axis[0]}axis{axis[1:]}", {}).get("title", {}).get("text") or fallback

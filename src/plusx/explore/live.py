@@ -1,0 +1,84 @@
+"""Live: an explorer as ipywidgets beside a kernel; each change calls the function again.
+
+Here live the widgets and how they follow one another. What is shown comes from `states`.
+"""
+
+import html
+
+import ipywidgets as widgets
+import plotly.graph_objects as go
+
+from .controls import Control, ExploreError
+from .figures import COLOURS, coloured, table
+from .states import Explorer
+
+# A notebook's theme is not known to the kernel: these stand on white and on near black.
+_PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
+
+
+def panel(explorer: Explorer) -> widgets.VBox:
+    """Controls, result line, figure and data table, kept in step."""
+    inputs = [_input(control) for control in explorer.controls]
+    reset = widgets.Button(description="Reset", layout={"width": "auto"})
+    result, message, data = widgets.HTML(), widgets.HTML(), widgets.HTML()
+    figure = go.FigureWidget()
+    figure._config = {**figure._config, "displaylogo": False, "displayModeBar": False}
+    known: dict[tuple, tuple[str, dict]] = {}
+
+    def show(_=None):
+        state = tuple(widget.index if hasattr(widget, "index") else int(widget.value) for widget in inputs)
+        try:
+            if state not in known:
+                known[state] = explorer.figure(state)
+        except ExploreError as error:
+            message.value = f'<p role="alert" style="color:#d0342c">{html.escape(str(error))} The picture is the last good one.</p>'
+            return
+        title, content = known[state]
+        _redraw(figure, coloured(content, _PALETTE))
+        message.value = ""
+        result.value = f'<p role="status" style="font-weight:600">{html.escape(title)}</p>'
+        data.value = f"<details><summary>Data of this picture</summary>{table(content)}</details>"
+
+    def restart(_):
+        for widget, control in zip(inputs, explorer.controls):
+            widget.value = bool(control.start) if control.kind == "switch" else control.start
+
+    for widget in inputs:
+        widget.observe(show, "value")
+    reset.on_click(restart)
+    show()
+    return widgets.VBox(
+        [widgets.HBox([*inputs, reset], layout={"flex_flow": "row wrap"}), message, result, figure, data]
+    )
+
+
+def _input(control: Control):
+    options = [(label, index) for index, label in enumerate(control.labels)]
+    look = {"description": control.title, "style": {"description_width": "initial"}}
+    if control.kind == "switch":
+        return widgets.Checkbox(value=bool(control.start), indent=False, **look)
+    if control.kind == "slider":
+        return widgets.SelectionSlider(options=options, value=control.start, **look)
+    if control.kind == "radio":
+        return widgets.ToggleButtons(
+            options=options, value=control.start, description=control.title,
+            style={"description_width": "initial", "button_width": "auto"},
+        )  # fmt: skip
+    return widgets.Dropdown(options=options, value=control.start, **look)
+
+
+def _redraw(figure: go.FigureWidget, content: dict):
+    """Make the widget show `content`, and nothing that only the last picture set."""
+    with figure.batch_update():
+        if [trace.type for trace in figure.data] == [trace.get("type", "scatter") for trace in content["data"]]:
+            for trace, new in zip(figure.data, content["data"]):
+                _replace(trace, new, keep={"type", "uid"})
+        else:
+            figure.data = ()
+            figure.add_traces(content["data"])
+        _replace(figure.layout, content["layout"], keep=set())
+
+
+def _replace(part, new: dict, keep: set[str]):
+    stale = dict.fromkeys(part.to_plotly_json().keys() - new.keys() - keep)
+    part.update({**stale, **new}, overwrite=True)

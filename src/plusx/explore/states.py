@@ -1,0 +1,186 @@
+"""States: every figure an explorer can show, as one common figure and what varies.
+
+Here live evaluation, the comparison of figures, the compact encoding and the budget. How a state
+looks is in `figures`; explore.js decodes what `encode` writes.
+"""
+
+import base64
+import gzip
+import itertools
+import json
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+
+from .controls import Control, ExploreError
+from .figures import normalise
+
+
+class Budget(NamedTuple):
+    """What one explorer may cost a static page."""
+
+    states: int = 4096
+    kilobytes: int = 300  # of gzip, in 1,000 bytes
+    seconds: float = 60.0  # to evaluate all states
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """A function with controls. Calling it calls the function."""
+
+    function: Callable
+    controls: tuple[Control, ...]
+    budget: Budget
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ")
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        return tuple(control.start for control in self.controls)
+
+    def describe(self, state: tuple[int, ...]) -> str:
+        return ", ".join(f"{c.name}={c.labels[i]}" for c, i in zip(self.controls, state))
+
+    def figure(self, state: tuple[int, ...]) -> tuple[str, dict]:
+        """Title and normalised figure of one state, given as an index per control."""
+        where = f"{self.name}({self.describe(state)})"
+        try:
+            returned = self.function(**{c.name: c.values[i] for c, i in zip(self.controls, state)})
+        except Exception as error:
+            raise ExploreError(f"explore: {where} raised {type(error).__name__}: {error}") from error
+        return normalise(returned, where)
+
+    @cached_property
+    def states(self) -> list[tuple[int, ...]]:
+        """Every state, the last control varying fastest."""
+        return list(itertools.product(*(range(len(control.values)) for control in self.controls)))
+
+    def tabulate(self) -> list[tuple[str, dict]]:
+        """`figure` of every state, in the order of `states`; raises when over budget."""
+        count = int(np.prod([len(control.values) for control in self.controls]))
+        if count > self.budget.states:
+            raise self._over(f"has {count:,} states", f"{self.budget.states:,}")
+        begun, results = time.perf_counter(), []
+        for state in self.states:
+            results.append(self.figure(state))
+            if time.perf_counter() - begun > self.budget.seconds:
+                raise self._over(
+                    f"took over {time.perf_counter() - begun:.0f} s for {len(results):,} of {count:,} states",
+                    f"{self.budget.seconds:g} s",
+                )
+        return results
+
+    def payload(self, results: list[tuple[str, dict]]) -> str:
+        """The encoded table of `results`; raises when over budget."""
+        text = encode(results)
+        size = len(text) * 3 / 4 / 1000
+        if size > self.budget.kilobytes:
+            raise self._over(f"needs {size:,.0f} kB", f"{self.budget.kilobytes:,} kB")
+        return text
+
+    def _over(self, what: str, allowed: str) -> ExploreError:
+        longest = max(self.controls, key=lambda control: len(control.values))
+        return ExploreError(
+            f"explore: {self.name} {what}, the budget is {allowed}. Shorten the control "
+            f"'{longest.name}' ({len(longest.values)} options), or return fewer points."
+        )
+
+
+def encode(results: list[tuple[str, dict]]) -> str:
+    """Base64 of gzip of: header length (uint32), header (JSON, padded to 4 bytes), numbers.
+
+    The header is ``{"figure", "leaves"}``: the figure all states share, with null where they
+    differ, and for each such place its path, its distinct values and the index per state. An array
+    stands there as ``{"$": [offset, *shape]}`` into the numbers, which keep the upper 32 bits of
+    each float64, rounded: relative error at most 2**-21, NaN and infinities exact. The four bytes
+    are stored as four planes, since neighbours' exponents are alike and compress.
+    """
+    leaves: list[dict] = []
+    common = _merge([{"title": title, **figure} for title, figure in results], [], leaves)
+    pool = _Pool()
+    header = json.dumps(
+        {"figure": pool.put(common), "leaves": [{**leaf, "values": pool.put(leaf["values"])} for leaf in leaves]},
+        allow_nan=False,
+        separators=(",", ":"),
+    ).encode()
+    header += b" " * (-len(header) % 4)
+    planes = pool.words().view(np.uint8).reshape(-1, 4).T.tobytes()
+    blob = np.uint32(len(header)).astype("<u4").tobytes() + header + planes
+    return base64.b64encode(gzip.compress(blob, 9, mtime=0)).decode()
+
+
+def _merge(nodes: list, path: list, leaves: list[dict]) -> Any:
+    """The tree that all nodes share; where they differ, None, and a leaf is recorded."""
+    first = nodes[0]
+    if all(isinstance(node, dict) and node.keys() == first.keys() for node in nodes):
+        return {key: _merge([node[key] for node in nodes], [*path, key], leaves) for key in first}
+    if all(isinstance(node, list) and len(node) == len(first) and _holds_dicts(node) for node in nodes):
+        return [_merge([node[i] for node in nodes], [*path, i], leaves) for i in range(len(first))]
+    places: dict = {}
+    index = [places.setdefault(_key(node), len(places)) for node in nodes]
+    if len(places) == 1:
+        return first
+    values = [nodes[index.index(place)] for place in range(len(places))]
+    leaves.append({"path": path, "index": index, "values": values})
+    return None
+
+
+def _holds_dicts(node: list) -> bool:
+    return bool(node) and all(isinstance(item, dict) for item in node)
+
+
+def _key(node: Any) -> Any:
+    """Equal for equal trees, and hashable."""
+    if isinstance(node, np.ndarray):
+        return node.shape, node.tobytes()
+    if isinstance(node, dict):
+        return tuple((key, _key(value)) for key, value in node.items())
+    if isinstance(node, list):
+        return tuple(_key(value) for value in node)
+    return type(node), node
+
+
+class _Pool:
+    """All arrays of an explorer end to end, equal ones once."""
+
+    def __init__(self):
+        self.offsets: dict = {}
+        self.arrays: list[np.ndarray] = []
+        self.length = 0
+
+    def put(self, node: Any) -> Any:
+        """The tree with its arrays replaced by references."""
+        if isinstance(node, dict):
+            return {key: self.put(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [self.put(value) for value in node]
+        if not isinstance(node, np.ndarray):
+            return node
+        key = _key(node)
+        if key not in self.offsets:
+            self.offsets[key] = self.length
+            self.arrays.append(node.ravel())
+            self.length += node.size
+        return {"$": [self.offsets[key], *node.shape]}
+
+    def words(self) -> np.ndarray:
+        """The upper halves of the numbers' float64 bits, rounded to nearest, as little-endian uint32."""
+        numbers = np.concatenate([np.zeros(0), *self.arrays])
+        bits = numbers.view(np.uint64)
+        largest = np.uint64(0x7FEF_FFFF_0000_0000)  # rounding must not turn the largest doubles into infinity
+        rounds = (bits & np.uint64(0x7FFF_FFFF_FFFF_FFFF)) < largest
+        bits = np.where(rounds, bits + np.uint64(0x8000_0000), bits)
+        words = (bits >> np.uint64(32)).astype("<u4")
+        return np.where(np.isnan(numbers), np.uint32(0x7FF8_0000), words)

@@ -1,0 +1,236 @@
+"""Still: a figure's first picture as inline SVG, there before any script runs.
+
+Here lives the translation from plotly's terms to matplotlib's, for the trace types the chapters
+use. It follows the layout closely enough that nothing jumps when plotly takes over.
+"""
+
+import io
+import re
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from .controls import ExploreError
+from .figures import COLOURS, NEUTRALS, coloured
+
+# Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
+_STANDINS = {name: f"#00000{i + 1}" for i, name in enumerate(NEUTRALS)}
+_DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 4)), "longdashdot": "-."}
+_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "triangle-up": "^", "star": "*"}
+_RC = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "plusx",
+    "font.size": 9.75,  # points: plotly's 13 px
+    "text.color": _STANDINS["ink"],
+    "axes.edgecolor": _STANDINS["muted"],
+    "axes.labelcolor": _STANDINS["ink"],
+    "xtick.color": _STANDINS["ink"],
+    "ytick.color": _STANDINS["ink"],
+    "grid.color": _STANDINS["grid"],
+    "grid.linewidth": 0.75,
+    "axes.linewidth": 0,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": False,
+    "text.parse_math": False,
+    "legend.frameon": False,
+    "path.simplify": True,
+    "path.simplify_threshold": 1.0,
+}
+
+
+def still(figure: dict, width: int, prefix: str) -> str:
+    """The normalised figure as SVG of `width` pixels; `prefix` keeps its ids apart on the page."""
+    figure = coloured(figure, {**COLOURS, **_STANDINS})
+    layout = figure["layout"]
+    height = layout["height"]
+    with matplotlib.rc_context(_RC):
+        canvas = Figure(figsize=(width / 96, height / 96), dpi=96)
+        axes = {}
+        for index, trace in enumerate(figure["data"]):
+            key = trace.get("xaxis", "x"), trace.get("yaxis", "y")
+            if key not in axes:
+                axes[key] = _axes(canvas, layout, width, height, *key)
+            colour = layout["colorway"][index % len(layout["colorway"])]
+            _draw(axes[key], trace, colour)
+        for shape in layout.get("shapes", []):
+            _shape(canvas, axes, shape)
+        for note in layout.get("annotations", []):
+            _note(axes, note)
+        handles = {}
+        for axis in axes.values():
+            for handle, label in zip(*axis.get_legend_handles_labels()):
+                handles.setdefault(label, handle)
+        if layout.get("showlegend", len(handles) > 1) and handles:
+            canvas.legend(
+                handles.values(), handles.keys(), loc="upper left", ncols=3 if width < 500 else 6,
+                handlelength=1.6, columnspacing=1.0, borderaxespad=0.2, fontsize=8.5,
+            )  # fmt: skip
+        out = io.StringIO()
+        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
+    svg = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', svg, count=1)
+    svg = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", svg)
+    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    svg = re.sub(r"\s*\n\s*", " ", svg)
+    for name, standin in _STANDINS.items():
+        svg = svg.replace(standin, f"var(--px-{name})")
+    return svg
+
+
+def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str):
+    xaxis, yaxis = layout.get(f"xaxis{x[1:]}", {}), layout.get(f"yaxis{y[1:]}", {})
+    margin = layout["margin"]
+    inner_w, inner_h = width - margin["l"] - margin["r"], height - margin["t"] - margin["b"]
+    (x0, x1), (y0, y1) = xaxis.get("domain", (0, 1)), yaxis.get("domain", (0, 1))
+    axis = canvas.add_axes(
+        (
+            (margin["l"] + x0 * inner_w) / width,
+            (margin["b"] + y0 * inner_h) / height,
+            (x1 - x0) * inner_w / width,
+            (y1 - y0) * inner_h / height,
+        )
+    )
+    axis.patch.set_alpha(0)
+    axis.tick_params(length=0)
+    axis.set_xmargin(0)
+    _scale(axis, "x", xaxis, partner=y)
+    _scale(axis, "y", yaxis, partner=x)
+    return axis
+
+
+def _scale(axis, side: str, given: dict, partner: str):
+    set_ = lambda what, *values, **options: getattr(axis, f"set_{side}{what}")(*values, **options)  # noqa: E731
+    log = given.get("type") == "log"
+    if log:
+        set_("scale", "log")
+    if "range" in given:
+        set_("lim", *(10.0 ** np.array(given["range"], float) if log else given["range"]))
+    if "tickvals" in given:
+        set_("ticks", given["tickvals"], given.get("ticktext"))
+    if given.get("visible") is False:
+        getattr(axis, f"{side}axis").set_visible(False)
+    elif given.get("showticklabels") is False or given.get("anchor", partner) != partner:
+        axis.tick_params(**{"labelbottom" if side == "x" else "labelleft": False})
+        return axis.grid(given.get("showgrid", True), axis=side)
+    if title := given.get("title", {}).get("text"):
+        set_("label", re.sub(r"<br>", "\n", title))
+    axis.grid(given.get("showgrid", True) and given.get("visible", True), axis=side)
+
+
+def _draw(axis, trace: dict, colour: str):
+    kind = trace.get("type", "scatter")
+    if kind not in ("scatter", "bar"):
+        raise ExploreError(f"explore: no still picture for a trace of type '{kind}'. Use scatter or bar, or extend still.py.")
+    if trace.get("visible") in (False, "legendonly"):
+        return
+    line, marker = trace.get("line", {}), trace.get("marker", {})
+    label = trace.get("name") if trace.get("showlegend", True) else None
+    look = {"alpha": trace.get("opacity"), "label": label or "_"}
+    x, y = trace.get("x"), trace.get("y")
+    x = np.arange(len(y), dtype=float) if x is None else x
+    y = np.arange(len(x), dtype=float) if y is None else y
+    if kind == "bar":
+        fill = marker.get("color", colour)
+        if trace.get("orientation") == "h":
+            axis.barh(y, x, color=fill, height=0.8, **look)
+        else:
+            axis.bar(x, y, color=fill, width=0.8, **look)
+        return
+    mode = trace.get("mode", "lines+markers")
+    line_colour = line.get("color", marker.get("color", colour))
+    if isinstance(line_colour, (list, np.ndarray)):
+        line_colour = colour
+    with np.errstate(invalid="ignore"):
+        axis.plot(
+            x, np.where(np.isfinite(y), y, np.nan) if isinstance(y, np.ndarray) else y,
+            color=line_colour,
+            linestyle=_DASHES.get(line.get("dash"), "-") if "lines" in mode else "",
+            linewidth=line.get("width", 2) * 0.75,
+            drawstyle={"hv": "steps-post", "vh": "steps-pre", "hvh": "steps-mid"}.get(line.get("shape"), "default"),
+            **look,
+        )  # fmt: skip
+    if "markers" in mode:
+        axis.scatter(
+            x, y, c=marker.get("color", line_colour), s=(np.asarray(marker.get("size", 6), float) * 0.75) ** 2,
+            marker=_MARKERS.get(marker.get("symbol"), "o"), alpha=look["alpha"], linewidths=0, zorder=3,
+        )  # fmt: skip
+    if trace.get("fill") in ("tozeroy", "toself"):
+        axis.fill(x, y, alpha=0.2, color=trace.get("fillcolor", line_colour), linewidth=0) if trace[
+            "fill"
+        ] == "toself" else axis.fill_between(x, y, alpha=0.2, color=line_colour, linewidth=0)
+    if "text" in mode:
+        for at_x, at_y, text in zip(x, y, trace.get("text", [])):
+            axis.text(at_x, at_y, text, ha="center", va="center")
+
+
+def _place(canvas, axes: dict, item: dict):
+    """The transform for an item's xref and yref; either may be 'paper' or an axis."""
+    refs = item.get("xref", "x"), item.get("yref", "y")
+    axis = next((a for (x, y), a in axes.items() if x == refs[0].split()[0] and y == refs[1].split()[0]), None)
+    axis = axis or next((a for (x, y), a in axes.items() if x == refs[0] or y == refs[1]), next(iter(axes.values())))
+    parts = [
+        getattr(axis.transData, "transform") and (axis.transAxes if ref == "paper" or "domain" in ref else axis.transData)
+        for ref in refs
+    ]
+    return axis, matplotlib.transforms.blended_transform_factory(*parts) if parts[0] is not parts[1] else parts[0]
+
+
+def _shape(canvas, axes: dict, shape: dict):
+    axis, transform = _place(canvas, axes, shape)
+    line = shape.get("line", {})
+    look = {
+        "edgecolor": line.get("color", _STANDINS["ink"]),
+        "linewidth": line.get("width", 2) * 0.75,
+        "linestyle": _DASHES.get(line.get("dash"), "-"),
+        "alpha": shape.get("opacity"),
+        "transform": transform,
+        "clip_on": False,
+    }
+    x0, x1, y0, y1 = shape.get("x0", 0), shape.get("x1", 1), shape.get("y0", 0), shape.get("y1", 1)
+    fill = shape.get("fillcolor")
+    look["facecolor"] = "none" if fill in (None, "rgba(0,0,0,0)", "transparent") else fill
+    patches = matplotlib.patches
+    if shape["type"] == "line":
+        axis.add_line(
+            matplotlib.lines.Line2D(
+                [x0, x1], [y0, y1], color=look["edgecolor"], linewidth=look["linewidth"],
+                linestyle=look["linestyle"], alpha=look["alpha"], transform=transform, clip_on=False,
+            )
+        )  # fmt: skip
+    elif shape["type"] == "circle":
+        axis.add_patch(patches.Ellipse(((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0), abs(y1 - y0), **look))
+    elif shape["type"] == "rect":
+        axis.add_patch(patches.Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
+    else:
+        raise ExploreError(f"explore: no still picture for a shape of type '{shape['type']}'. Use line, rect or circle.")
+
+
+def _note(axes: dict, note: dict):
+    axis, transform = _place(None, axes, note)
+    font = note.get("font", {})
+    text = re.sub(r"<br>", "\n", note.get("text", ""))
+    text = re.sub(r"</?[a-z]+>", "", text)
+    look = {
+        "color": font.get("color", _STANDINS["ink"]),
+        "fontsize": font.get("size", 13) * 0.75,
+        "ha": {"left": "left", "right": "right"}.get(note.get("xanchor"), "center"),
+        "va": {"top": "top", "bottom": "bottom"}.get(note.get("yanchor"), "center"),
+        "annotation_clip": False,
+        "xycoords": transform,
+    }
+    at = note.get("x", 0), note.get("y", 0)
+    if not note.get("showarrow", True):
+        axis.annotate(text, at, **look)
+        return
+    tail_in_data = note.get("axref", "pixel") != "pixel"
+    axis.annotate(
+        text, at,
+        xytext=(note.get("ax", 0), note.get("ay", -30)) if tail_in_data else (note.get("ax", -10) * 0.75, -note.get("ay", -30) * 0.75),
+        textcoords=transform if tail_in_data else "offset points",
+        arrowprops={"arrowstyle": "->", "color": note.get("arrowcolor", look["color"]), "linewidth": note.get("arrowwidth", 1.5) * 0.75, "shrinkA": 0, "shrinkB": 0},
+        **look,
+    )  # fmt: skip

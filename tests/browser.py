@@ -1,0 +1,95 @@
+"""Fixtures that open pages in Chromium, and watch what they ask for and complain about."""
+
+import functools
+import http.server
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).parent.parent
+CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
+FLAGS = [
+    "--no-sandbox",  # CI runs as root
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the network is cut for every test
+]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
+    assert chromium, "The site tests drive Chromium. Install it, on Debian with: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open an address; returns the page, the foreign addresses it asks for, and what it logs as errors."""
+    contexts = []
+
+    def open_page(url, width=1280, theme="light", scripts=True):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        page, foreign, errors = context.new_page(), [], []
+        page.on("request", lambda request: None if is_local(request.url) else foreign.append(request.url))
+        page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        if scripts:
+            page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+        page.goto(url)
+        return page, foreign, errors
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def is_local(url):
+    return url.startswith(("http://127.0.0.1:", "file:", "data:", "blob:", "about:"))
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """Run axe-core's default rules on a page; returns (rule, places) for each violation."""
+    source = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+    def run(page):
+        page.evaluate(source)
+        found = page.evaluate("axe.run()")["violations"]
+        return [(rule["id"], [node["target"] for node in rule["nodes"]][:5]) for rule in found]
+
+    return run
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def site_url(site):
+    """The built site over http on this machine."""
+    handler = functools.partial(QuietHandler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def pages(site):
+    """Every page of the site, relative to it."""
+    names = sorted(str(path.relative_to(site)) for path in site.rglob("*.html") if "_static" not in path.parts)
+    assert "index.html" in names and set(CHAPTERS) <= set(names)
+    return names

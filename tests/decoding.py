@@ -1,0 +1,64 @@
+"""A second reader of the format `plusx.explore.states.encode` documents, in Python and apart from explore.js."""
+
+import base64
+import gzip
+import json
+
+import numpy as np
+
+
+def decode(payload: str) -> tuple[dict, list[dict]]:
+    """The common figure and the leaves, arrays restored to float64."""
+    blob = gzip.decompress(base64.b64decode(payload))
+    length = int.from_bytes(blob[:4], "little")
+    header = json.loads(blob[4 : 4 + length])
+    planes = np.frombuffer(blob[4 + length :], np.uint8).reshape(4, -1)
+    words = sum(plane.astype(np.uint64) << np.uint64(8 * i) for i, plane in enumerate(planes))
+    numbers = (words << np.uint64(32)).view(np.float64)
+
+    def restore(node):
+        if isinstance(node, list):
+            return [restore(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$" in node:
+            offset, *shape = node["$"]
+            return numbers[offset : offset + int(np.prod(shape))].reshape(shape)
+        return {key: restore(value) for key, value in node.items()}
+
+    header = restore(header)
+    return header["figure"], header["leaves"]
+
+
+def state(figure: dict, leaves: list[dict], at: int) -> dict:
+    """The figure of state number `at`."""
+
+    def copied(node):
+        if isinstance(node, dict):
+            return {key: copied(value) for key, value in node.items()}
+        return [copied(item) for item in node] if isinstance(node, list) else node
+
+    figure = copied(figure)
+    for leaf in leaves:
+        node = figure
+        for key in leaf["path"][:-1]:
+            node = node[key]
+        node[leaf["path"][-1]] = leaf["values"][leaf["index"][at]]
+    return figure
+
+
+def assert_same(shown, live, where=""):
+    """Equal trees, numbers within the encoding's stated error, NaN and infinities in the same places."""
+    if isinstance(live, np.ndarray):
+        assert shown.shape == live.shape, where
+        np.testing.assert_allclose(shown, live, rtol=2.0**-21, atol=0, equal_nan=True, err_msg=where)
+    elif isinstance(live, dict):
+        assert shown.keys() == live.keys(), where
+        for key in live:
+            assert_same(shown[key], live[key], f"{where}.{key}")
+    elif isinstance(live, list):
+        assert len(shown) == len(live), where
+        for i, (a, b) in enumerate(zip(shown, live)):
+            assert_same(a, b, f"{where}[{i}]")
+    else:
+        assert type(shown) is type(live) and shown == live, where

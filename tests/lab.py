@@ -1,0 +1,87 @@
+"""JupyterLab over a copy of some notebooks, and the few things tests ask of it through the page."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+# The notebook in front, in the page's own terms.
+NOTEBOOK = "window.jupyterapp.shell.currentWidget"
+CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
+
+# Click, then milliseconds until the cell's picture has changed and the frame that shows it is out.
+CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
+  const drawn = () => [...cell.querySelectorAll('.main-svg path, .main-svg text, .jp-OutputArea img')]
+    .map(n => n.getAttribute('d') + n.getAttribute('src') + n.getAttribute('style') + n.textContent).join();
+  const before = drawn(), begun = performance.now();
+  const watch = new MutationObserver(() => {
+    if (drawn() === before) return;
+    watch.disconnect();
+    requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = () => done(performance.now() - begun); c.port2.postMessage(0); });
+  });
+  watch.observe(cell, { subtree: true, childList: true, attributes: true });
+  setTimeout(() => { watch.disconnect(); done(null); }, 1500);
+  control.click();
+})"""
+
+
+@contextlib.contextmanager
+def jupyter_lab(folder: Path):
+    """Serve `folder` with JupyterLab; yields its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--expose-app-in-browser",
+        f"--port={port}", "--ip=127.0.0.1", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}",
+        "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        f"--LabApp.workspaces_dir={folder}/workspaces", f"--LabApp.user_settings_dir={folder}/settings",
+    ]  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    with open(folder / "lab.log", "w") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            for _ in range(120):
+                with contextlib.suppress(OSError):
+                    urllib.request.urlopen(f"{url}/api/status").close()
+                    break
+                if server.poll() is not None:
+                    raise RuntimeError((folder / "lab.log").read_text())
+                time.sleep(0.5)
+            yield url
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def run_all(page, url, notebook):
+    """Open a notebook, run it, and return the errors its cells put out."""
+    page.goto(f"{url}/lab/tree/{notebook}?reset")
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+    page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
+    page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=180_000)
+    outputs = page.evaluate(f"() => {CODE_CELLS}.flatMap(c => c.model.outputs.toJSON())")
+    return [output for output in outputs if output["output_type"] == "error"]
+
+
+def cells_with(page, marker):
+    """The numbers of the code cells whose source holds `marker` at the start of a line."""
+    sources = page.evaluate(f"() => {NOTEBOOK}.content.widgets.map(c => c.model.sharedModel.getSource())")
+    return [index for index, source in enumerate(sources) if any(line.startswith(marker) for line in source.split("\n"))]
+
+
+def show(page, index, picture):
+    """Bring a cell into view (Lab renders only what is near it) and wait for its picture."""
+    page.evaluate(f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index)
+    cell = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{index}']")
+    cell.locator(picture).first.wait_for(timeout=60_000)
+    return cell
+
+
+def click_to_redraw(page, cell, control):
+    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 1.5 s."""
+    return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])

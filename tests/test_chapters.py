@@ -1,0 +1,85 @@
+"""The notebooks: clean files, prose that quotes only what is printed, and static tables equal to live functions."""
+
+import re
+
+import nbformat
+import pytest
+import torch
+from browser import CHAPTERS, ROOT
+from decoding import assert_same, decode, state
+
+from plusx.explore import Explorer
+
+NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
+CHECKED = "nbval-check-output"
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request):
+    return request.param
+
+
+def test_the_file_is_clean(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.keys() <= {"kernelspec", "language_info"}
+    for cell in notebook.cells:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", cell.id), f"{cell.id}: cell ids are lower-case slugs that say what the cell does"
+        if cell.cell_type != "code":
+            continue
+        assert cell.execution_count is None
+        if CHECKED in cell.metadata.get("tags", []):
+            assert cell.outputs, f"{cell.id} is checked and has no stored output"
+            assert {output.output_type for output in cell.outputs} == {"stream"}, f"{cell.id}: checked cells print"
+        else:
+            assert cell.outputs == [], f"{cell.id} stores an output that nothing checks"
+
+
+def test_prose_quotes_only_what_is_printed_set_or_cited(path):
+    """Every number with a decimal point, an exponent or a percent sign is in a checked output, in code, or cited."""
+    notebook = nbformat.read(path, as_version=4)
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    printed = "\n".join(
+        output.get("text", "") for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
+    )
+    known = set(re.findall(NUMBER, code + "\n" + printed))
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            continue
+        text = re.sub(r"```python.*?```|`[^`\n]+`|\]\([^)]*\)|<[^>]+>", " ", cell.source, flags=re.S)
+        for paragraph in re.split(r"\n\s*\n", text):
+            if "{cite" in paragraph:
+                continue
+            paragraph = re.sub(r"(?i)(section|sections|eq\.|figure|table|torch|python)\s+[\d.]+", " ", paragraph)
+            for quoted in re.findall(NUMBER, paragraph):
+                assert quoted in known, f"{path.stem}, cell {cell.id}: '{quoted}' is in no checked output, nor in code, nor cited"
+
+
+NUMBER = r"\d*\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+(?:\.\d+)?\s?%"
+
+
+@pytest.fixture
+def explorers(path, monkeypatch, capsys):
+    """The explorers that the notebook defines when it runs live."""
+    monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    namespace = {"__name__": "__main__"}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, f"{path.stem}:{cell.id}", "exec"), namespace)
+    yield [value for value in namespace.values() if isinstance(value, Explorer)]
+    torch.set_num_threads(threads)
+
+
+def test_every_static_state_equals_the_live_function(path, explorers, site):
+    page = (site / "chapters" / f"{path.stem}.html").read_text()
+    assert explorers, f"{path.stem} has no explorer"
+    for explorer in explorers:
+        fragment = page[page.index(f'id="explore-{explorer.name}"') :]
+        payload = re.search(r'class="px-states">([^<]+)<', fragment).group(1)
+        common, leaves = decode(payload)
+        for at, indices in enumerate(explorer.states):
+            title, figure = explorer.figure(indices)
+            shown = state(common, leaves, at)
+            assert_same(shown, {"title": title, **figure}, f"{explorer.name}({explorer.describe(indices)})")

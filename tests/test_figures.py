@@ -1,0 +1,112 @@
+"""plusx.explore.figures: what may be returned, in which form it is kept, what is refused."""
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+
+from plusx.explore.controls import ExploreError
+from plusx.explore.figures import COLOURS, normalise, number, table
+
+
+def figure(y, **layout):
+    return {"data": [{"type": "scatter", "y": y}], "layout": {"title": "t", **layout}}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1.0, None, 3.0],
+        np.array([1.0, np.nan, 3.0]),
+        torch.tensor([1.0, float("nan"), 3.0], requires_grad=True),
+        (1, None, 3),
+    ],
+)
+def test_numbers_in_any_form_become_one_array(y):
+    title, normal = normalise(figure(y), "f()")
+    assert title == "t"
+    np.testing.assert_array_equal(normal["data"][0]["y"], [1, np.nan, 3])
+
+
+def test_a_plotly_figure_equals_its_dict():
+    y = np.linspace(0, 1, 7)
+    given = go.Figure(go.Scatter(y=y), layout=dict(title="t", xaxis_title="x"))
+    title, normal = normalise(given, "f()")
+    _, plain = normalise(figure(y, xaxis={"title": "x"}), "f()")
+    assert title == "t"
+    np.testing.assert_array_equal(normal["data"][0].pop("y"), plain["data"][0].pop("y"))
+    assert normal == plain
+
+
+def test_two_dimensional_data_keep_their_shape():
+    _, normal = normalise({"data": [{"type": "heatmap", "z": [[1, 2], [3, 4]]}], "layout": {"title": "t"}}, "f()")
+    assert normal["data"][0]["z"].shape == (2, 2)
+
+
+def test_every_axis_gets_the_shared_looks_and_keeps_its_own():
+    _, normal = normalise(figure([1], yaxis2={"title": "slope", "gridcolor": "red"}), "f()")
+    assert normal["layout"]["xaxis"]["automargin"] is True
+    assert normal["layout"]["yaxis2"]["gridcolor"] == "red"
+    assert normal["layout"]["yaxis2"]["title"] == {"text": "slope"}
+
+
+@pytest.mark.parametrize(
+    "returned, message",
+    [
+        (None, "f(a=1) returned NoneType None; return a plotly figure"),
+        (3, "f(a=1) returned int 3"),
+        ({"layout": {}}, "f(a=1) returned dict"),
+        ({"data": [], "layout": {}}, "f(a=1) returned no layout.title"),
+        (figure([1], title=" "), "f(a=1) returned no layout.title"),
+        (figure([1], annotations=[{"y": float("nan")}]), "f(a=1): layout.annotations[0].y is nan"),
+        (figure([1], xaxis={"range": [0, float("inf")]}), "f(a=1): layout.xaxis.range[1] is inf"),
+        (figure([object()]), "f(a=1): data[0].y[0] is object"),
+        (figure([1j]), "f(a=1): data[0].y[0] is complex"),
+    ],
+)
+def test_refusals_name_the_state_and_the_place(returned, message):
+    with pytest.raises(ExploreError) as caught:
+        normalise(returned, "f(a=1)")
+    assert message in str(caught.value)
+
+
+def luminance(colour):
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#181c22"])
+def test_every_colour_stands_out_on_both_pages(page):
+    """WCAG 2.2, 1.4.11: graphical objects have a contrast of at least 3:1."""
+    for name, colour in COLOURS.items():
+        low, high = sorted([luminance(colour), luminance(page)])
+        assert (high + 0.05) / (low + 0.05) >= 3, name
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (0.0, "0"), (1.0, "1"), (-0.12345, "-0.1235"), (12345.0, "12340"), (99999.0, "100000"), (1e5, "1.000e+5"),
+        (3.2e-24, "3.200e-24"), (np.nan, "–"), (np.inf, "∞"), (-np.inf, "−∞"),
+    ],
+)  # fmt: skip
+def test_numbers_keep_four_digits(value, text):
+    assert number(value) == text
+
+
+def test_traces_over_one_x_share_a_table():
+    _, normal = normalise(
+        {
+            "data": [
+                {"x": [1, 2], "y": [3, 4], "name": "<plain>"},
+                {"x": [1, 2], "y": [5, None], "name": "skip"},
+                {"x": [7], "y": [8]},
+            ],
+            "layout": {"title": "t", "xaxis": {"title": "layer"}, "yaxis": {"title": "norm"}},
+        },
+        "f()",
+    )
+    html = table(normal)
+    assert html.count("<table>") == 2
+    assert "&lt;plain&gt;: norm" in html and "<td>–</td>" in html and "series 3: norm" in html

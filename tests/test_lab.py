@@ -1,0 +1,37 @@
+"""The chapters in JupyterLab in Chromium: run all, toggle, and the figure changes."""
+
+import shutil
+import statistics
+
+import pytest
+from browser import CHAPTERS, ROOT
+from lab import NOTEBOOK, cells_with, click_to_redraw, jupyter_lab, run_all, show
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "chapters", folder / "chapters")
+    with jupyter_lab(folder) as url:
+        yield url
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_run_all_then_toggle_changes_the_figure(lab, chapter, open_page):
+    notebook = chapter.replace(".html", ".ipynb")
+    page, foreign, _ = open_page("about:blank")
+    assert run_all(page, lab, notebook) == []
+    cells = cells_with(page, "@explore(")
+    assert cells, f"{notebook} has no explorer"
+    times = []
+    for index in cells:
+        cell = show(page, index, ".js-plotly-plot .main-svg")
+        toggles = cell.locator("input[type=checkbox], .widget-toggle-buttons button:not(.mod-active)").all()
+        redrawn = [click_to_redraw(page, cell, toggle) for toggle in toggles]
+        assert any(redrawn), f"{notebook}: no toggle changes the figure of cell {index}"
+        assert cell.locator("[role=alert]").count() == 0
+        times += [t for t in redrawn if t]
+    page.evaluate(f"() => {NOTEBOOK}.sessionContext.shutdown()")
+    print(f"\n{notebook}: {len(times)} toggles, click to redraw: median {statistics.median(times):.0f} ms")
+    assert statistics.median(times) < 1000
+    assert foreign == []

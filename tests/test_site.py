@@ -1,0 +1,384 @@
+"""The built site in Chromium: what a reader sees, clicks, types and is told, without a kernel or a network."""
+
+import json
+import random
+import re
+
+import pytest
+
+WIDTHS = (1280, 390)
+THEMES = ("light", "dark")
+
+# What is drawn, as far as a reader can see it: shapes, their looks and texts.
+PICTURE = """root => {
+  const plot = root.querySelector('.px-plot');
+  const seen = (node) => [node.getAttribute('d') ?? node.textContent, node.getAttribute('transform'),
+                          node.style.stroke, node.style.fill, node.style.opacity, node.style.strokeDasharray];
+  return { words: root.querySelector('.px-result').textContent,
+           label: root.querySelector('.px-figure').getAttribute('aria-label'),
+           shapes: [...plot.querySelectorAll('.main-svg path, .main-svg text')].filter(n => !n.closest('.hoverlayer')).map(seen) };
+}"""
+
+
+def ready(page):
+    """Every explorer of the page decoded and drawn."""
+    page.wait_for_function(
+        "[...document.querySelectorAll('.plusx-explore')].every(e => e.classList.contains('px-live'))", timeout=20_000
+    )
+
+
+def explorers(page):
+    return page.locator(".plusx-explore").all()
+
+
+def settle(page):
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def picture(root):
+    return root.evaluate(PICTURE)
+
+
+def pytest_generate_tests(metafunc):
+    from browser import CHAPTERS
+
+    if "chapter" in metafunc.fixturenames:
+        metafunc.parametrize("chapter", CHAPTERS)
+
+
+# ---- every page ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_fits_is_accessible_and_silent(site_url, pages, open_page, axe, width, theme):
+    for name in pages:
+        page, foreign, errors = open_page(f"{site_url}/{name}", width=width, theme=theme)
+        ready(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} scrolls sideways"
+        assert axe(page) == [], name
+        assert foreign == [], name
+        assert errors == [], name
+        page.context.close()
+
+
+def test_every_page_works_from_disk_with_the_network_cut(site, pages, open_page):
+    for name in pages:
+        page, foreign, errors = open_page((site / name).as_uri())
+        ready(page)
+        assert foreign == [] and errors == [], name
+        for root in explorers(page):
+            before = picture(root)["words"]
+            root.locator("[data-control]").first.evaluate("input => input.type === 'range' ? input.focus() : input.focus()")
+            press_until_changed(page, root, before)
+        page.context.close()
+
+
+def press_until_changed(page, root, before):
+    """Walk the controls with the keyboard until one changes the result: some are without effect in some states."""
+    for control in root.locator("[data-control]").all():
+        control.focus()
+        kind = control.get_attribute("type")
+        page.keyboard.press("Space" if kind == "checkbox" else "ArrowRight" if kind else "ArrowDown")
+        settle(page)
+        if picture(root)["words"] != before:
+            return
+    raise AssertionError(f"no control of {root.get_attribute('id')} changes its result")
+
+
+def test_scripts_off_shows_pictures_words_and_numbers(site_url, chapter, open_page):
+    page, foreign, errors = open_page(f"{site_url}/{chapter}", scripts=False)
+    for root in explorers(page):
+        assert root.locator(".px-still.px-wide svg").is_visible()
+        assert root.locator(".px-result").text_content().strip()
+        assert root.locator("noscript").count() == 1
+        assert root.locator("[data-control]").first.is_disabled()
+        root.locator(".px-data summary").click()
+        assert root.locator(".px-data td").count() > 10
+    for choice in page.locator(".px-choices details").all()[:3]:
+        choice.locator("summary").click()
+        assert choice.locator("p").first.is_visible()
+    assert foreign == [] and errors == []
+
+
+# ---- one explorer ----------------------------------------------------------------------------------------------
+
+
+def test_each_control_answers_mouse_and_keyboard(site_url, chapter, open_page):
+    page, _, errors = open_page(f"{site_url}/{chapter}")
+    ready(page)
+    kinds = set()
+    for root in explorers(page):
+        for index in sorted({int(c.get_attribute("data-control")) for c in root.locator("[data-control]").all()}):
+            inputs = root.locator(f"[data-control='{index}']")
+            kind = inputs.first.get_attribute("type") or "select"
+            kinds.add(kind)
+            for act in (by_mouse, by_keyboard):
+                root.locator("button[type=reset]").click()
+                settle(page)
+                before = root.locator(".px-link").get_attribute("href")
+                act(page, inputs, kind)
+                settle(page)
+                link = root.locator(".px-link").get_attribute("href")
+                assert link != before and page.url.endswith(link)
+                assert shown_equals_fresh(page, root), f"{chapter} {link}"
+    assert {"checkbox", "radio", "range"} & kinds
+    assert errors == []
+
+
+def by_mouse(page, inputs, kind):
+    if kind == "checkbox":
+        inputs.first.click()
+    elif kind == "radio":
+        chosen = [each.is_checked() for each in inputs.all()].index(True)
+        inputs.nth((chosen + 1) % inputs.count()).locator("xpath=..").click()
+    elif kind == "range":
+        box = inputs.first.bounding_box()
+        low = float(inputs.first.input_value()) > float(inputs.first.get_attribute("max")) / 2
+        page.mouse.click(box["x"] + (2 if low else box["width"] - 2), box["y"] + box["height"] / 2)
+    else:
+        inputs.first.select_option(index=1)
+
+
+def by_keyboard(page, inputs, kind):
+    if kind == "radio":
+        next(each for each in inputs.all() if each.is_checked()).focus()
+    else:
+        inputs.first.focus()
+    if kind == "range":
+        at_end = inputs.first.input_value() == inputs.first.get_attribute("max")
+        page.keyboard.press("ArrowLeft" if at_end else "ArrowRight")
+    else:
+        page.keyboard.press("Space" if kind == "checkbox" else "ArrowDown")
+
+
+def shown_equals_fresh(page, root):
+    """Whether the picture is what a fresh page draws when it opens the link of this state."""
+    href = root.locator(".px-link").get_attribute("href")
+    fresh = page.context.new_page()
+    fresh.goto(page.url.split("#")[0] + href)
+    ready(fresh)
+    settle(fresh)
+    same = picture(fresh.locator("#" + root.get_attribute("id"))) == picture(root)
+    fresh.close()
+    return same
+
+
+def test_a_thousand_random_clicks_end_in_the_right_picture(site_url, chapter, open_page):
+    page, _, errors = open_page(f"{site_url}/{chapter}")
+    ready(page)
+    page.evaluate(
+        """async (seed) => {
+          const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+          const inputs = [...document.querySelectorAll('.plusx-explore [data-control]')];
+          for (let click = 0; click < 1000; click++) {
+            const input = inputs[Math.floor(random() * inputs.length)];
+            if (input.type === 'checkbox' || input.type === 'radio') input.click();
+            else {
+              input.value = Math.floor(random() * (Number(input.max || input.options?.length - 1) + 1));
+              input.dispatchEvent(new Event('input', { bubbles: true }));
+            }
+            if (random() < 0.3) await new Promise((done) => setTimeout(done, random() * 30));
+          }
+        }""",
+        20151210,
+    )
+    settle(page)
+    for root in explorers(page):
+        assert shown_equals_fresh(page, root), root.get_attribute("id")
+    assert errors == []
+
+
+def test_words_table_and_label_follow_the_state(site_url, chapter, open_page):
+    page, _, _ = open_page(f"{site_url}/{chapter}")
+    ready(page)
+    for root in explorers(page):
+        built = root.locator(".px-table").inner_html()
+        root.locator(".px-data summary").click()
+        settle(page)
+        assert re.sub(r"\s+", "", root.locator(".px-table").inner_html()) == re.sub(r"\s+", "", built), (
+            "explore.js and figures.py write different tables"
+        )
+        before = picture(root)
+        press_until_changed(page, root, before["words"])
+        after = picture(root)
+        assert after["label"] == after["words"] != before["words"]
+        assert root.locator(".px-result").get_attribute("role") == "status"
+
+
+def test_a_link_opens_its_state_and_reset_undoes_it(site_url, chapter, open_page):
+    page, _, _ = open_page(f"{site_url}/{chapter}")
+    ready(page)
+    root = explorers(page)[-1]
+    start = picture(root)
+    press_until_changed(page, root, start["words"])
+    link, changed = page.url, picture(root)
+    page.goto("about:blank")
+    page.goto(link)
+    ready(page)
+    root = explorers(page)[-1]
+    assert picture(root) == changed
+    assert root.evaluate("e => { const y = e.getBoundingClientRect().top; return y >= 0 && y < innerHeight }")
+    root.locator("button[type=reset]").click()
+    settle(page)
+    assert picture(root) == start
+
+
+def test_a_link_that_asks_for_the_impossible_says_so(site_url, chapter, open_page):
+    page, _, _ = open_page(f"{site_url}/{chapter}")
+    ready(page)
+    root = explorers(page)[0]
+    start, name = picture(root), root.get_attribute("data-name")
+    fresh, _, errors = open_page(f"{site_url}/{chapter}#{name}?nonsense=1&%3Cscript%3E=2")
+    ready(fresh)
+    message = fresh.locator(f"#explore-{name} .px-message[role=alert]")
+    assert message.is_visible()
+    assert message.text_content() == "The link asks for nonsense=1, <script>=2, which is not offered here."
+    assert picture(fresh.locator(f"#explore-{name}")) == start and errors == []
+
+
+def test_figures_follow_the_theme_switch(site_url, chapter, open_page):
+    page, _, _ = open_page(f"{site_url}/{chapter}", theme="light")
+    ready(page)
+    ink = "root => getComputedStyle(root.querySelector('.px-plot .main-svg text')).fill"
+    light = explorers(page)[0].evaluate(ink)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    settle(page)
+    settle(page)
+    assert light == "rgb(34, 38, 46)" and explorers(page)[0].evaluate(ink) == "rgb(230, 232, 235)"
+
+
+def test_damaged_data_shows_the_still_picture_and_a_message(site, chapter, open_page, tmp_path):
+    text = (site / chapter).read_text()
+    folder = (site / chapter).parent
+    start = text.index('class="px-states">') + 400
+    for name, damaged in {
+        "changed": text[:start] + ("A" if text[start] != "A" else "B") + text[start + 1 :],
+        "cut": text[:start] + text[text.index("</script>", start) :],
+    }.items():
+        path = folder / f"damaged-{name}.html"
+        path.write_text(damaged)
+        try:
+            page, _, errors = open_page(path.as_uri())
+            first = explorers(page)[0]
+            first.locator(".px-message[role=alert]").wait_for(state="visible")
+            assert "damaged" in first.locator(".px-message[role=alert]").text_content()
+            assert first.locator(".px-still.px-wide svg").is_visible()
+            assert first.locator("[data-control]").first.is_disabled()
+            assert errors == []
+        finally:
+            path.unlink()
+
+
+def test_a_missing_plotting_library_is_said(site_url, chapter, open_page):
+    page, _, _ = open_page("about:blank")
+    page.route("**/plotly-*.min.js", lambda route: route.abort())
+    page.goto(f"{site_url}/{chapter}")
+    message = explorers(page)[0].locator(".px-message[role=alert]")
+    message.wait_for(state="visible")
+    assert "did not load" in message.text_content()
+
+
+def test_plotly_waits_for_an_explorer(site_url, pages, open_page):
+    for name in pages:
+        page, _, _ = open_page("about:blank")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{site_url}/{name}")
+        page.wait_for_timeout(800)
+        assert any("plotly" in url for url in asked) == bool(explorers(page)), name
+        page.context.close()
+
+
+# ---- fragments that no chapter holds ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gallery(tmp_path, monkeypatch, site):
+    """A page with every control kind, hostile labels, gaps, and traces that come and go."""
+    import numpy as np
+    from plusx.explore import static
+    from plusx.explore.controls import bind
+    from plusx.explore.states import Budget, Explorer
+
+    hostile = "</script><img src=x onerror='window.hacked=1'>\"'&amp;"
+
+    def everything(skip, kind, depth, label, count):
+        x = np.linspace(-1, 1, 21)
+        y = np.where(x < -0.5, np.nan, np.where(x > 0.8, np.inf, x**depth + skip))
+        data = [dict(x=x, y=y + i, name=f"{label} {i}", mode=kind) for i in range(count)]
+        return dict(data=data, layout=dict(title=f"{kind}, depth {depth}, {label}", yaxis=dict(range=[-1, 5], title=label)))
+
+    controls = dict(
+        skip=True, kind=["lines", "markers"], depth=[1, 2, 4, 8, 16],
+        label={hostile: hostile, **{c: c for c in "abcde"}}, count=(0, 3),
+    )  # fmt: skip
+    static._shown.clear()
+    fragment = static.fragment(Explorer(everything, bind(everything, controls), Budget()))
+    assets = (site / "_static" / "plusx").as_uri()
+    path = tmp_path / "gallery.html"
+    path.write_text(
+        "<!doctype html><html lang='en' data-theme='light'><head><meta charset='utf-8'><title>Gallery</title>"
+        f"<link rel='stylesheet' href='{assets}/explore.css'><script defer src='{assets}/explore.js'></script></head>"
+        f"<body><main><h1>Gallery</h1>{fragment}</main></body></html>"
+    )
+    return path.as_uri(), hostile
+
+
+def test_every_kind_of_control_in_one_explorer(gallery, open_page, axe):
+    url, hostile = gallery
+    page, foreign, errors = open_page(url)
+    ready(page)
+    (root,) = explorers(page)
+    kinds = []
+    for index in range(5):
+        inputs = root.locator(f"[data-control='{index}']")
+        kinds.append(inputs.first.get_attribute("type") or "select")
+        for act in (by_mouse, by_keyboard):
+            before = picture(root)
+            act(page, inputs, kinds[-1])
+            settle(page)
+            assert picture(root) != before, (kinds[-1], act)
+            assert shown_equals_fresh(page, root), (kinds[-1], act)
+    assert kinds == ["checkbox", "radio", "range", "select", "range"]
+    assert page.evaluate("window.hacked") is None and foreign == [] and errors == []
+    assert axe(page) == []
+
+
+def test_gaps_are_drawn_as_gaps(gallery, open_page):
+    page, _, _ = open_page(gallery[0])
+    ready(page)
+    (root,) = explorers(page)
+    root.locator("[data-control='4']").fill("1")
+    settle(page)
+    paths = root.locator(".px-plot .js-line").evaluate_all("paths => paths.map(p => p.getAttribute('d'))")
+    points = [len(re.findall("[ML]", path)) + sum(len(run.split(",")) - 1 for run in []) for path in paths]
+    shown = root.evaluate("e => [...e.querySelector('.px-plot').data[0].y].map(String)")
+    assert shown[:2] == ["NaN", "NaN"] and shown[-1] == "Infinity"
+    assert len(points) == 1 and "NaN" not in paths[0] and "Infinity" not in paths[0]
+
+
+def test_random_walk_over_traces_that_come_and_go(gallery, open_page):
+    url, _ = gallery
+    page, _, errors = open_page(url)
+    ready(page)
+    (root,) = explorers(page)
+    rng = random.Random(1)
+    for _ in range(25):
+        for _ in range(4):
+            root.locator("[data-control='4']").fill(str(rng.randrange(4)))
+            root.locator("[data-control='2']").fill(str(rng.randrange(5)))
+            root.locator("[data-control='0']").set_checked(rng.random() < 0.5)
+        settle(page)
+        assert shown_equals_fresh(page, root)
+    assert errors == []
+
+
+def test_the_page_names_only_what_it_ships(site, pages):
+    """The same promise, read from the files: no address of another host is ever fetched."""
+    fetched = re.compile(r"""(?:<script[^>]+src|<link[^>]+href|<img[^>]+src|@import|url)\s*[=(]\s*["']?((?:https?:)?//[^"')\s>]+)""")
+    canonical = re.compile(r'rel="(?:canonical|license)"')
+    for name in pages:
+        for line in (site / name).read_text().splitlines():
+            if not canonical.search(line):
+                assert fetched.findall(line) == [], json.dumps(line[:200])

@@ -1,0 +1,114 @@
+"""plusx.explore.states: the table holds what the function returned, and stays within its budget."""
+
+import time
+
+import numpy as np
+import pytest
+from decoding import assert_same, decode, state
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plusx.explore.controls import ExploreError, bind
+from plusx.explore.states import Budget, Explorer, encode
+
+
+def explorer(function, budget=Budget(), **abbreviations):
+    return Explorer(function, bind(function, abbreviations), budget)
+
+
+def check(explored):
+    results = explored.tabulate()
+    common, leaves = decode(explored.payload(results))
+    for at, (title, figure) in enumerate(results):
+        assert_same(state(common, leaves, at), {"title": title, **figure})
+    return common, leaves
+
+
+def wave(skip, depth):
+    x = np.linspace(0, 1, 50)
+    return dict(data=[dict(x=x, y=np.sin(x * depth) + skip)], layout=dict(title=f"depth {depth}"))
+
+
+def test_every_state_comes_back_and_common_parts_are_stored_once():
+    common, leaves = check(explorer(wave, skip=True, depth=(1, 9)))
+    assert {tuple(leaf["path"]) for leaf in leaves} == {("title",), ("data", 0, "y")}
+    assert [len(leaf["values"]) for leaf in leaves] == [9, 18]
+    assert len(common["data"][0]["x"]) == 50
+
+
+def test_traces_may_come_and_go():
+    def some(count, shape):
+        data = [dict(y=np.arange(4.0) + i, **({"mode": "markers"} if shape else {})) for i in range(count)]
+        return dict(data=data, layout=dict(title=f"{count} traces", shapes=[{"type": "line"}] * count))
+
+    check(explorer(some, count=(0, 3), shape=True))
+
+
+def test_gaps_infinities_and_extremes_survive():
+    values = [0.0, -0.0, np.nan, np.inf, -np.inf, 5e-324, -1e-310, 2.0**-1022, 1e-54, np.finfo(float).max, 1 / 3]
+
+    def extreme(a):
+        return dict(data=[dict(y=values if a else values[::-1])], layout=dict(title="t"))
+
+    explored = explorer(extreme, a=True)
+    common, leaves = decode(explored.payload(explored.tabulate()))
+    shown = state(common, leaves, 1)["data"][0]["y"]
+    normal = [i for i, v in enumerate(values) if not 0 < abs(v) < 2.0**-1022]  # subnormals have fewer digits to keep
+    np.testing.assert_allclose(shown[normal], np.array(values)[normal], rtol=2.0**-21, atol=0)
+    assert np.signbit(shown[1]) and not np.signbit(shown[0])
+    np.testing.assert_allclose(shown, values, rtol=2.0**-21, atol=2.0**-1042)
+
+
+@given(st.lists(st.floats(allow_subnormal=False), min_size=1, max_size=40))
+def test_the_stated_error_holds_for_any_float(values):
+    figure = {"data": [{"y": np.array(values)}], "layout": {}}
+    common, leaves = decode(encode([("t", figure)]))
+    assert_same(common, {"title": "t", **figure})
+
+
+def test_the_encoding_repeats_to_the_byte():
+    assert encode(explorer(wave, skip=True, depth=(1, 3)).tabulate()) == encode(
+        explorer(wave, skip=True, depth=(1, 3)).tabulate()
+    )
+
+
+def test_a_failing_state_is_named():
+    def fails(skip, depth):
+        return wave(skip, 1 / (depth - 2))
+
+    with pytest.raises(ExploreError, match=r"fails\(skip=off, depth=2\) raised ZeroDivisionError") as caught:
+        explorer(fails, skip=True, depth=(1, 3)).tabulate()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_a_state_without_a_figure_is_named():
+    def sometimes(skip):
+        return wave(skip, 1) if skip else None
+
+    with pytest.raises(ExploreError, match=r"sometimes\(skip=off\) returned NoneType"):
+        explorer(sometimes, skip=True).tabulate()
+
+
+def test_too_many_states_name_the_control_to_shorten():
+    with pytest.raises(ExploreError, match=r"wave has 10,000 states, the budget is 4,096.*'depth' \(5000 options\)"):
+        explorer(wave, skip=True, depth=(1, 5000)).tabulate()
+
+
+def test_too_many_bytes_are_refused():
+    def noise(seed):
+        return dict(data=[dict(y=np.random.default_rng(seed).normal(size=20_000))], layout=dict(title="t"))
+
+    explored = explorer(noise, seed=(1, 9))
+    with pytest.raises(ExploreError, match=r"noise needs [\d,]+ kB, the budget is 300 kB.*'seed'"):
+        explored.payload(explored.tabulate())
+
+
+def test_too_much_time_is_refused_before_it_is_spent():
+    def slow(a):
+        time.sleep(0.02)
+        return wave(a, 1)
+
+    begun = time.perf_counter()
+    with pytest.raises(ExploreError, match=r"slow took over 0 s for \d+ of 1,000 states, the budget is 0.1 s.*'a'"):
+        explorer(slow, Budget(seconds=0.1), a=(1, 1000)).tabulate()
+    assert time.perf_counter() - begun < 5

@@ -1,0 +1,117 @@
+"""plusx.explore.static: one fragment that is whole without scripts, and inert whatever the labels say."""
+
+import html.parser
+
+import numpy as np
+import pytest
+from decoding import decode, state
+
+from plusx.explore import ExploreError, explore, static
+from plusx.explore.controls import bind
+from plusx.explore.states import Budget, Explorer
+
+HOSTILE = "</script><script>alert(1)</script>\"'<b>&amp;"
+
+
+class Page(html.parser.HTMLParser):
+    """The tags, attributes and texts of a fragment; `open` is empty when every tag was closed."""
+
+    VOID = {"input", "br", "img", "path", "use", "rect"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.open = [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else None, data))
+
+    def find(self, name, **attrs):
+        return [a for tag, a in self.tags if tag == name and all(a.get(k.rstrip("_")) == v for k, v in attrs.items())]
+
+
+def toggled(skip, kind, depth, hostile):
+    return dict(
+        data=[dict(x=[1, 2, 3], y=np.arange(3) * depth + skip, name=hostile)],
+        layout=dict(title=f"depth {depth} {hostile}", yaxis=dict(title=hostile)),
+    )
+
+
+def fragment(function=toggled, **abbreviations):
+    static._shown.clear()
+    controls = abbreviations or dict(
+        skip=True, kind=["a", "b"], depth=[1, 2, 4, 8, 16], hostile={HOSTILE: HOSTILE, **{x: x for x in "abcde"}}
+    )
+    return static.fragment(Explorer(function, bind(function, controls), Budget()))
+
+
+@pytest.fixture(scope="module")
+def page():
+    return Page(fragment())
+
+
+def test_tags_are_closed_and_hostile_labels_are_text(page):
+    assert page.open == []
+    assert [a.get("type") for a in page.find("script")] == ["text/plain"]
+    assert not page.find("b")
+    assert HOSTILE in [text for tag, text in page.texts if tag == "option"]
+
+
+def test_the_payload_cannot_close_its_script(page):
+    (payload,) = [text for tag, text in page.texts if tag == "script"]
+    assert "<" not in payload
+    common, leaves = decode(payload)
+    assert HOSTILE in state(common, leaves, 0)["title"]
+
+
+def test_each_control_is_native_labelled_and_shows_its_start(page):
+    (switch,) = page.find("input", type="checkbox")
+    assert switch["role"] == "switch" and "checked" in switch
+    radios = page.find("input", type="radio")
+    assert ["checked" in radio for radio in radios] == [True, False]
+    assert {radio["name"] for radio in radios} == {"kind"}
+    (slider,) = page.find("input", type="range")
+    assert (slider["min"], slider["max"], slider["value"], slider["aria-valuetext"]) == ("0", "4", "0", "1")
+    assert len(page.find("option")) == 6
+    legends = [text for tag, text in page.texts if tag == "legend"]
+    assert legends == ["toggled", "kind"]
+
+
+def test_without_scripts_there_is_a_picture_its_words_and_its_numbers(page):
+    assert page.find("fieldset")[0].keys() == {"disabled"}
+    assert len(page.find("svg")) == 2
+    (figure,) = page.find("div", role="img")
+    assert figure["aria-label"] == f"depth 1 {HOSTILE}"
+    assert [text for tag, text in page.texts if tag == "td"] == ["1", "1", "2", "2", "3", "3"]
+
+
+def test_ids_are_unique(page):
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids)) > 10
+
+
+def test_the_bundle_is_the_smallest_that_draws_every_state():
+    def sometimes(heat, a):
+        data = [dict(type="heatmap", z=[[1, 2]])] if heat else [dict(x=[1], y=[1])]
+        return dict(data=data, layout=dict(title="t"))
+
+    assert 'data-bundle="cartesian"' in fragment(sometimes, heat=False, a=True)
+    assert 'data-bundle="basic"' in fragment()
+
+
+def test_two_explorers_of_one_name_are_refused(monkeypatch):
+    monkeypatch.setenv("PLUSX_EXPLORE", "static")
+    static._shown.clear()
+    explore(hostile=["a"], skip=True, kind=["a"], depth=[1])(toggled)
+    with pytest.raises(ExploreError, match="two explorers in this chapter are called 'toggled'"):
+        explore(hostile=["a"], skip=True, kind=["a"], depth=[1])(toggled)
