@@ -1,0 +1,198 @@
+"""The idea of the book: `Residual`, and stacks of layers with or without it.
+
+Measuring lives in `plusx.probes`; convolutions and attention live elsewhere.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ACTIVATIONS = {
+    "identity": lambda x: x,
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+}
+
+
+# Drawn in float32, several times faster, and widened: 24 random bits are enough.
+
+
+def _uniform(*shape, variance, generator):
+    bound = math.sqrt(3 * variance)
+    return torch.empty(*shape).uniform_(-bound, bound, generator=generator).double()
+
+
+def default_init(width, generator):
+    """Draw (W, b) as `torch.nn.Linear` does: both U(-k, k) with k = 1/sqrt(fan_in).
+
+    Var W = 1 / (3 fan_in); `nn.Linear` says it as `kaiming_uniform_(a=sqrt(5))`.
+    """
+    variance = 1 / (3 * width)
+    weight = _uniform(width, width, variance=variance, generator=generator)
+    return weight, _uniform(width, variance=variance, generator=generator)
+
+
+def kaiming_init(width, generator):
+    """Draw W from N(0, 2 / fan_in), b = 0: He et al. 2015 (1502.01852), eq. 10.
+
+    The 2 is ReLU's gain; other activations get the same weights here.
+    """
+    std = math.sqrt(2 / width)
+    weight = torch.empty(width, width).normal_(std=std, generator=generator)
+    return weight.double(), torch.zeros(width, dtype=torch.float64)
+
+
+def xavier_init(width, generator):
+    """Draw W uniform with variance 2 / (fan_in + fan_out), b = 0: Glorot and Bengio
+    2010, eq. 16."""
+    weight = _uniform(width, width, variance=1 / width, generator=generator)
+    return weight, torch.zeros(width, dtype=torch.float64)
+
+
+INITS = {"default": default_init, "kaiming": kaiming_init, "xavier": xavier_init}
+NORMS = {"none": lambda x: x, "pre": lambda x: F.layer_norm(x, x.shape[-1:])}
+
+
+def _pick(owner, what, name, table):
+    if name not in table:
+        raise ValueError(
+            f"{owner}: unknown {what} {name!r}; choose one of {', '.join(table)}."
+        )
+    return table[name]
+
+
+class Residual(nn.Module):
+    """y = skip * x + scale * branch(x): He et al. 2016 (1512.03385), eq. 1.
+
+    branch: module or function that keeps the shape of x, (*batch, width).
+    skip: number or tensor. 1 is the residual connection, 0 the plain branch.
+    scale: number, tensor or `nn.Parameter`. A parameter that starts at 0 is ReZero
+        (2003.04887, eq. 1).
+
+    A tensor may hold many states at once: gates of shape (G, 1, 1) on x of shape
+    (batch, width) give y of shape (G, batch, width), in one forward pass.
+
+    ValueError: the branch changes the shape (also where broadcasting would hide it),
+    or a gate stretches a dimension of x.
+    """
+
+    def __init__(self, branch, skip=1.0, scale=1.0):
+        super().__init__()
+        self.branch = branch
+        for name, gate in (("skip", skip), ("scale", scale)):
+            if isinstance(gate, torch.Tensor) and not isinstance(gate, nn.Parameter):
+                self.register_buffer(name, gate)
+            else:
+                setattr(self, name, gate)
+
+    def forward(self, x):
+        fx = self.branch(x)
+        if fx.shape != x.shape:
+            raise ValueError(
+                f"Residual: the branch maps {tuple(x.shape)} to {tuple(fx.shape)}; "
+                "a skip needs equal shapes. Project the input first."
+            )
+        self._check_gate("skip", x)
+        self._check_gate("scale", x)
+        return self.skip * x + self.scale * fx
+
+    def _check_gate(self, name, x):
+        gate = getattr(self, name)
+        if not isinstance(gate, torch.Tensor):
+            return
+        for size, expected in zip(reversed(gate.shape), reversed(x.shape)):
+            if size not in (1, expected):
+                raise ValueError(
+                    f"Residual: {name} has shape {tuple(gate.shape)} and x has "
+                    f"{tuple(x.shape)}; a gate's last dimensions must be 1 or those "
+                    "of x. Put states in leading dimensions, e.g. (states, 1, 1)."
+                )
+
+
+class Layer(nn.Module):
+    """branch(x) = activation(norm(x) W^T + b), for S independent nets at once.
+
+    weight: (S, width, width). bias: (S, width). x: (..., S, batch, width).
+    norm: "none", or "pre": LayerNorm (1607.06450) before the linear map, without
+    gain and bias, as it is at initialisation.
+    """
+
+    def __init__(self, weight, bias, activation="relu", norm="none"):
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(bias)
+        self.activation = _pick("Layer", "activation", activation, ACTIVATIONS)
+        self.norm = _pick("Layer", "norm", norm, NORMS)
+
+    def forward(self, x):
+        linear = self.norm(x) @ self.weight.mT + self.bias.unsqueeze(-2)
+        return self.activation(linear)
+
+
+class Stack(nn.Module):
+    """`depth` layers x -> skip * x + activation(W norm(x) + b), one net per seed.
+
+    skip: 0 or False for plain nets, 1 or True for residual ones, or a tensor of gates
+        (see `Residual`).
+    norm, activation, init: names in NORMS, ACTIVATIONS, INITS.
+    seeds: each seed draws its own net; layer l is the same at every depth.
+
+    All weights are float64. Calling it maps x (S, batch, width), or (batch, width)
+    shared by all nets, to (S, batch, width).
+    """
+
+    def __init__(
+        self,
+        depth,
+        width,
+        *,
+        skip=True,
+        norm="none",
+        activation="relu",
+        init="default",
+        seeds=range(5),
+    ):
+        super().__init__()
+        draw = _pick("Stack", "init", init, INITS)
+        _pick("Stack", "activation", activation, ACTIVATIONS)
+        _pick("Stack", "norm", norm, NORMS)
+        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        skip = skip if isinstance(skip, torch.Tensor) else float(skip)
+        self.width, self.n_seeds = width, len(generators)
+        self.layers = nn.ModuleList()
+        for _ in range(depth):
+            pairs = [draw(width, generator) for generator in generators]
+            weight, bias = map(torch.stack, zip(*pairs))
+            layer = Layer(weight, bias, activation, norm)
+            self.layers.append(Residual(layer, skip=skip))
+
+    @property
+    def weights(self):
+        """The weight of each layer, first to last: `depth` tensors (S, width, width)."""
+        return [layer.branch.weight for layer in self.layers]
+
+    def states(self, x):
+        """All states of the stream, input first: depth + 1 tensors (S, batch, width).
+
+        The input is part of the graph, so gradients with respect to every state exist.
+        """
+        if x.ndim < 2 or x.shape[-1] != self.width:
+            raise ValueError(
+                f"Stack: x has shape {tuple(x.shape)}; expected "
+                f"(..., batch, {self.width})."
+            )
+        if x.ndim == 2:
+            x = x.expand(self.n_seeds, *x.shape)
+        if not x.requires_grad:
+            x = x.detach().requires_grad_()
+        states = [x]
+        for layer in self.layers:
+            states.append(layer(states[-1]))
+        return states
+
+    def forward(self, x):
+        return self.states(x)[-1]

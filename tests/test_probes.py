@@ -1,0 +1,119 @@
+"""plusx.probes against hand-made derivatives and finite differences."""
+
+import pytest
+import torch
+
+from plusx.probes import gradient_norms, jacobian, norms
+from plusx.residual import Residual, Stack
+
+DOUBLE = torch.float64
+
+
+def randn(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=DOUBLE, generator=generator)
+
+
+def test_norms_keep_the_leading_dimensions_apart():
+    x = randn(3, 4, 5)
+    assert norms(x).shape == ()
+    torch.testing.assert_close(norms(x), x.square().sum().sqrt())
+    torch.testing.assert_close(norms(x, 1), x.square().sum((1, 2)).sqrt())
+
+
+def test_gradient_norms_of_a_linear_map_by_hand():
+    # loss = sum(r * (x W^T)): d/dW = r^T x, d/dx = r W.
+    x, r = randn(6, 4).requires_grad_(), randn(6, 3, seed=1)
+    weight = randn(3, 4, seed=2).requires_grad_()
+    measured = gradient_norms((x @ weight.T * r).sum(), [weight, x])
+    expected = torch.stack([(r.T @ x).norm(), (r @ weight).norm()])
+    torch.testing.assert_close(measured, expected.detach())
+
+
+def test_batched_nets_equal_separate_nets():
+    x, r = randn(6, 8), randn(6, 8, seed=1)
+
+    def measure(seeds):
+        stack = Stack(3, 8, norm="pre", activation="tanh", seeds=seeds)
+        states = stack.states(x)
+        loss = (states[-1] * r).sum()
+        return (
+            gradient_norms(loss, stack.weights, lead=1),
+            gradient_norms(loss, states, lead=1),
+        )
+
+    weights, inputs = measure((5, 6))
+    assert weights.shape == (3, 2) and inputs.shape == (4, 2)
+    for column, seed in enumerate((5, 6)):
+        alone_weights, alone_inputs = measure([seed])
+        torch.testing.assert_close(weights[:, [column]], alone_weights)
+        torch.testing.assert_close(inputs[:, [column]], alone_inputs)
+
+
+def test_gradient_norms_by_finite_differences():
+    stack = Stack(3, 5, activation="tanh", seeds=[0])
+    x, r, eps = randn(1, 2, 5), randn(2, 5, seed=1), 1e-6
+
+    def loss(x):
+        return (stack(x) * r).sum()
+
+    steps = eps * torch.eye(10, dtype=DOUBLE).view(10, 1, 2, 5)
+    slopes = torch.stack([(loss(x + s) - loss(x - s)) / (2 * eps) for s in steps])
+    states = stack.states(x)
+    measured = gradient_norms((states[-1] * r).sum(), states[:1])
+    torch.testing.assert_close(measured[0], slopes.norm().detach())
+
+
+def test_gradient_norms_needs_a_scalar():
+    x = randn(3).requires_grad_()
+    with pytest.raises(ValueError, match=r"gradient_norms: the loss has shape \(3,\)"):
+        gradient_norms(2 * x, [x])
+
+
+def test_gradient_norms_names_the_tensor_the_loss_forgot():
+    x, y = randn(3).requires_grad_(), randn(3).requires_grad_()
+    with pytest.raises(ValueError, match="does not depend on tensor 1 of 2"):
+        gradient_norms(x.sum(), [x, y])
+
+
+def test_jacobian_of_a_linear_map_is_its_matrix():
+    weight, x = randn(3, 4), randn(2, 5, 4, seed=1)
+    measured = jacobian(lambda x: x @ weight.T, x)
+    torch.testing.assert_close(measured, weight.expand(2, 5, 3, 4))
+
+
+def test_jacobian_by_finite_differences():
+    stack, eps = Stack(3, 5, norm="pre", activation="gelu", seeds=range(2)), 1e-6
+    x = randn(2, 4, 5)
+    measured = jacobian(stack, x)
+    assert measured.shape == (2, 4, 5, 5)
+    for column in range(5):
+        step = torch.zeros(5, dtype=DOUBLE)
+        step[column] = eps
+        slope = (stack(x + step) - stack(x - step)) / (2 * eps)
+        torch.testing.assert_close(measured[..., column], slope.detach())
+
+
+def test_jacobian_agrees_with_torch_func():
+    stack = Stack(2, 4, activation="tanh", seeds=[1])
+    x = randn(1, 1, 4)
+    # torch.func.jacrev gives (1, 1, 4, 1, 1, 4).
+    layer = stack.layers[0]
+    expected = torch.func.jacrev(layer)(x).reshape(4, 4)
+    torch.testing.assert_close(jacobian(layer, x)[0, 0], expected)
+
+
+def test_a_skip_adds_the_identity_to_the_jacobian():
+    x = randn(4, 6)
+    difference = jacobian(Residual(torch.tanh), x) - jacobian(torch.tanh, x)
+    torch.testing.assert_close(difference, torch.eye(6, dtype=DOUBLE).expand(4, 6, 6))
+
+
+def test_jacobian_of_a_constant_is_zero():
+    bias = randn(3).requires_grad_()
+    assert jacobian(lambda x: bias.expand_as(x), randn(2, 3)).abs().max() == 0
+
+
+def test_jacobian_needs_one_output_per_sample():
+    with pytest.raises(ValueError, match=r"jacobian: the function maps \(4, 3\) to \(\)"):
+        jacobian(lambda x: x.sum(), randn(4, 3))
