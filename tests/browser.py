@@ -43,7 +43,9 @@ def open_page(browser):
         contexts.append(context)
         page, foreign, errors = context.new_page(), [], []
         page.on("request", lambda request: None if is_local(request.url) else foreign.append(request.url))
-        page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda error: errors.append(str(error)))
         if scripts:
             page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")

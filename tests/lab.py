@@ -20,7 +20,11 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   const watch = new MutationObserver(() => {
     if (drawn() === before) return;
     watch.disconnect();
-    requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = () => done(performance.now() - begun); c.port2.postMessage(0); });
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => done(performance.now() - begun);
+      channel.port2.postMessage(0);
+    });
   });
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
   setTimeout(() => { watch.disconnect(); done(null); }, 1500);
@@ -71,12 +75,16 @@ def run_all(page, url, notebook):
 def cells_with(page, marker):
     """The numbers of the code cells whose source holds `marker` at the start of a line."""
     sources = page.evaluate(f"() => {NOTEBOOK}.content.widgets.map(c => c.model.sharedModel.getSource())")
-    return [index for index, source in enumerate(sources) if any(line.startswith(marker) for line in source.split("\n"))]
+    return [
+        index for index, source in enumerate(sources) if any(line.startswith(marker) for line in source.split("\n"))
+    ]
 
 
 def show(page, index, picture):
     """Bring a cell into view (Lab renders only what is near it) and wait for its picture."""
-    page.evaluate(f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index)
+    page.evaluate(
+        f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
+    )
     cell = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{index}']")
     cell.locator(picture).first.wait_for(timeout=60_000)
     return cell

@@ -24,7 +24,8 @@ def test_the_file_is_clean(path):
     nbformat.validate(notebook)
     assert notebook.metadata.keys() <= {"kernelspec", "language_info"}
     for cell in notebook.cells:
-        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", cell.id), f"{cell.id}: cell ids are lower-case slugs that say what the cell does"
+        slug = re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", cell.id) and not re.fullmatch(r"[0-9a-f-]{8,}", cell.id)
+        assert slug, f"{cell.id}: a cell id is a slug that says what the cell does, not an editor's random number"
         if cell.cell_type != "code":
             continue
         assert cell.execution_count is None
@@ -52,7 +53,9 @@ def test_prose_quotes_only_what_is_printed_set_or_cited(path):
                 continue
             paragraph = re.sub(r"(?i)(section|sections|eq\.|figure|table|torch|python)\s+[\d.]+", " ", paragraph)
             for quoted in re.findall(NUMBER, paragraph):
-                assert quoted in known, f"{path.stem}, cell {cell.id}: '{quoted}' is in no checked output, nor in code, nor cited"
+                assert quoted in known, (
+                    f"{path.stem}, cell {cell.id}: '{quoted}' is in no checked output, nor in code, nor cited"
+                )
 
 
 NUMBER = r"\d*\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+(?:\.\d+)?\s?%"
@@ -62,14 +65,15 @@ NUMBER = r"\d*\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+(?:\.\d+)?\s?%"
 def explorers(path, monkeypatch, capsys):
     """The explorers that the notebook defines when it runs live."""
     monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    torch.set_num_threads(1)  # as in the book build
     namespace = {"__name__": "__main__"}
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code":
             exec(compile(cell.source, f"{path.stem}:{cell.id}", "exec"), namespace)
     yield [value for value in namespace.values() if isinstance(value, Explorer)]
     torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
 
 
 def test_every_static_state_equals_the_live_function(path, explorers, site):

@@ -61,6 +61,7 @@ def test_every_axis_gets_the_shared_looks_and_keeps_its_own():
         (figure([1], annotations=[{"y": float("nan")}]), "f(a=1): layout.annotations[0].y is nan"),
         (figure([1], xaxis={"range": [0, float("inf")]}), "f(a=1): layout.xaxis.range[1] is inf"),
         (figure([object()]), "f(a=1): data[0].y[0] is object"),
+        ({"data": [{"x": [1, 2], "y": [1]}], "layout": {"title": "t"}}, "f(a=1): data[0] has 2 x and 1 y"),
         (figure([1j]), "f(a=1): data[0].y[0] is complex"),
     ],
 )
@@ -87,7 +88,8 @@ def test_every_colour_stands_out_on_both_pages(page):
 @pytest.mark.parametrize(
     "value, text",
     [
-        (0.0, "0"), (1.0, "1"), (-0.12345, "-0.1235"), (12345.0, "12340"), (99999.0, "100000"), (1e5, "1.000e+5"),
+        (0.0, "0"), (1.0, "1"), (-0.12345, "-0.1235"), (12345.0, "12350"),
+        (-2.0625, "-2.063"), (99999.0, "100000"), (1e5, "1.000e+5"),
         (3.2e-24, "3.200e-24"), (np.nan, "–"), (np.inf, "∞"), (-np.inf, "−∞"),
     ],
 )  # fmt: skip

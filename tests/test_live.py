@@ -11,7 +11,7 @@ from plusx.explore import explore
 from plusx.explore.controls import bind
 from plusx.explore.figures import coloured
 from plusx.explore.live import _PALETTE, panel
-from plusx.explore.states import Budget, Explorer
+from plusx.explore.states import DEFAULT, Explorer
 
 
 def scene(skip, activation, depth, extra):
@@ -32,7 +32,7 @@ CONTROLS = dict(skip=True, activation=["relu", "tanh"], depth=[1, 2, 4, 8, 13], 
 
 @pytest.fixture
 def shown():
-    explorer = Explorer(scene, bind(scene, CONTROLS), Budget())
+    explorer = Explorer(scene, bind(scene, CONTROLS), DEFAULT)
     box = panel(explorer)
     inputs, message, result, figure, data = box.children
     return explorer, inputs.children[:-1], inputs.children[-1], message, result, figure, data
@@ -86,7 +86,7 @@ def test_a_state_is_computed_once():
         calls.append(skip)
         return scene(skip, "relu", 1, 0)
 
-    switch = panel(Explorer(counted, bind(counted, dict(skip=True)), Budget())).children[0].children[0]
+    switch = panel(Explorer(counted, bind(counted, dict(skip=True)), DEFAULT)).children[0].children[0]
     for value in (False, True, False):
         switch.value = value
     assert calls == [True, False]
@@ -96,7 +96,7 @@ def test_labels_are_text_never_markup():
     def hostile(a):
         return dict(data=[dict(x=[1], y=[1], name="<img src=x>")], layout=dict(title="<script>alert(1)</script>"))
 
-    _, _, result, _, data = panel(Explorer(hostile, bind(hostile, dict(a=True)), Budget())).children
+    _, _, result, _, data = panel(Explorer(hostile, bind(hostile, dict(a=True)), DEFAULT)).children
     assert "<script>" not in result.value and "&lt;script&gt;" in result.value
     assert "<img" not in data.value
 

@@ -57,9 +57,7 @@ def test_gates_share_one_forward_and_equal_separate_ones():
 
 def test_a_scale_per_feature_is_a_gate_too():
     x, scale = randn(8, 16), randn(16, seed=1)
-    torch.testing.assert_close(
-        Residual(torch.tanh, scale=scale)(x), x + scale * torch.tanh(x)
-    )
+    torch.testing.assert_close(Residual(torch.tanh, scale=scale)(x), x + scale * torch.tanh(x))
 
 
 def test_rezero_starts_as_identity_and_only_its_scale_learns():
@@ -84,8 +82,7 @@ def test_a_branch_that_changes_the_width_is_an_error():
     with pytest.raises(ValueError) as error:
         Residual(nn.Linear(16, 32, dtype=DOUBLE))(randn(8, 16))
     assert str(error.value) == (
-        "Residual: the branch maps (8, 16) to (8, 32); a skip needs equal shapes. "
-        "Project the input first."
+        "Residual: the branch maps (8, 16) to (8, 32); a skip needs equal shapes. Project the input first."
     )
 
 
@@ -132,9 +129,7 @@ def reference(stack, seed, norm, activation):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("skip", [True, False])
 def test_stack_equals_torch_nn_forward_and_backward(activation, norm, skip):
-    stack = Stack(
-        4, 12, skip=skip, norm=norm, activation=activation, init="kaiming", seeds=(3, 4)
-    )
+    stack = Stack(4, 12, skip=skip, norm=norm, activation=activation, init="kaiming", seeds=(3, 4))
     x = randn(6, 12)
     y = stack(x)
     y.square().sum().backward()
@@ -198,9 +193,7 @@ def test_pre_norm_forgets_the_scale_of_its_input():
 # Initialisation
 
 
-@pytest.mark.parametrize(
-    "init, variance", [("default", 1 / 3), ("kaiming", 2.0), ("xavier", 1.0)]
-)
+@pytest.mark.parametrize("init, variance", [("default", 1 / 3), ("kaiming", 2.0), ("xavier", 1.0)])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_variance_of_the_weights_times_fan_in(init, variance, seed):
     width = 128

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plusx.explore.controls import ExploreError, bind
-from plusx.explore.states import Budget, Explorer, encode
+from plusx.explore.states import DEFAULT, Budget, Explorer, encode
 
 
-def explorer(function, budget=Budget(), **abbreviations):
+def explorer(function, budget=DEFAULT, **abbreviations):
     return Explorer(function, bind(function, abbreviations), budget)
 
 

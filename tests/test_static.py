@@ -8,7 +8,7 @@ from decoding import decode, state
 
 from plusx.explore import ExploreError, explore, static
 from plusx.explore.controls import bind
-from plusx.explore.states import Budget, Explorer
+from plusx.explore.states import DEFAULT, Explorer
 
 HOSTILE = "</script><script>alert(1)</script>\"'<b>&amp;"
 
@@ -52,7 +52,7 @@ def fragment(function=toggled, **abbreviations):
     controls = abbreviations or dict(
         skip=True, kind=["a", "b"], depth=[1, 2, 4, 8, 16], hostile={HOSTILE: HOSTILE, **{x: x for x in "abcde"}}
     )
-    return static.fragment(Explorer(function, bind(function, controls), Budget()))
+    return static.fragment(Explorer(function, bind(function, controls), DEFAULT))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,9 @@ from plusx.explore.still import still
 
 def svg(data, width=720, **layout):
     _, figure = normalise({"data": data, "layout": {"title": "t", **layout}}, "f()")
-    return ET.fromstring(still(figure, width, "p").replace("<svg ", '<svg xmlns:xlink="http://www.w3.org/1999/xlink" ', 1))
+    return ET.fromstring(
+        still(figure, width, "p").replace("<svg ", '<svg xmlns:xlink="http://www.w3.org/1999/xlink" ', 1)
+    )
 
 
 def curve(root, colour="#0a78bd"):
@@ -40,7 +42,9 @@ def test_log_axes_place_decades_evenly():
 
 def test_gaps_are_gaps():
     root = svg([dict(x=[0, 1, 2, 3, 4], y=[0, 1, None, 1, 0], mode="lines")])
-    assert [p.get("d").count("M") for p in root.iter("path") if "#0a78bd" in p.get("style", "") and p.get("clip-path")] == [2]
+    assert [
+        p.get("d").count("M") for p in root.iter("path") if "#0a78bd" in p.get("style", "") and p.get("clip-path")
+    ] == [2]
 
 
 def test_colours_follow_the_theme():

@@ -24,10 +24,7 @@ def gradient_norms(loss, tensors, lead=0):
     grads = torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True)
     for index, grad in enumerate(grads):
         if grad is None:
-            raise ValueError(
-                f"gradient_norms: the loss does not depend on tensor {index} of "
-                f"{len(tensors)}."
-            )
+            raise ValueError(f"gradient_norms: the loss does not depend on tensor {index} of {len(tensors)}.")
     return torch.stack([norms(grad, lead) for grad in grads])
 
 
@@ -47,11 +44,7 @@ def jacobian(function, x):
     y = function(x)
     if y.shape[:-1] != x.shape[:-1]:
         raise ValueError(
-            f"jacobian: the function maps {tuple(x.shape)} to {tuple(y.shape)}; "
-            "expected the same leading dimensions."
+            f"jacobian: the function maps {tuple(x.shape)} to {tuple(y.shape)}; expected the same leading dimensions."
         )
-    rows = [
-        torch.autograd.grad(y_i.sum(), x, retain_graph=True, materialize_grads=True)[0]
-        for y_i in y.unbind(-1)
-    ]
+    rows = [torch.autograd.grad(y_i.sum(), x, retain_graph=True, materialize_grads=True)[0] for y_i in y.unbind(-1)]
     return torch.stack(rows, dim=-2)

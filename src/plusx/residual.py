@@ -59,9 +59,7 @@ NORMS = {"none": lambda x: x, "pre": lambda x: F.layer_norm(x, x.shape[-1:])}
 
 def _pick(owner, what, name, table):
     if name not in table:
-        raise ValueError(
-            f"{owner}: unknown {what} {name!r}; choose one of {', '.join(table)}."
-        )
+        raise ValueError(f"{owner}: unknown {what} {name!r}; choose one of {', '.join(table)}.")
     return table[name]
 
 
@@ -181,10 +179,7 @@ class Stack(nn.Module):
         The input is part of the graph, so gradients with respect to every state exist.
         """
         if x.ndim < 2 or x.shape[-1] != self.width:
-            raise ValueError(
-                f"Stack: x has shape {tuple(x.shape)}; expected "
-                f"(..., batch, {self.width})."
-            )
+            raise ValueError(f"Stack: x has shape {tuple(x.shape)}; expected (..., batch, {self.width}).")
         if x.ndim == 2:
             x = x.expand(self.n_seeds, *x.shape)
         if not x.requires_grad:

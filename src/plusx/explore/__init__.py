@@ -8,13 +8,13 @@ import os
 
 from .controls import ExploreError, bind
 from .live import panel
-from .states import Budget, Explorer
+from .states import DEFAULT, Budget, Explorer
 from .static import fragment
 
 __all__ = ["Budget", "ExploreError", "Explorer", "explore"]
 
 
-def explore(budget: Budget = Budget(), /, **abbreviations):
+def explore(budget: Budget = DEFAULT, /, **abbreviations):
     """Show a function of discrete controls as an interactive figure.
 
     In a live notebook the controls are ipywidgets and each change calls the function again.

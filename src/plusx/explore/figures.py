@@ -4,6 +4,7 @@ Here live the base layout, the colours and the data table. Drawing is in `live`,
 """
 
 import html
+from decimal import ROUND_HALF_UP, Context
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ COLOURS = {
 }
 NEUTRALS = ("ink", "muted", "grid")
 HEIGHT = 400
+_FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 _AXIS = {
     "automargin": True,
@@ -62,12 +64,14 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
     title = layout.pop("title", {}).get("text")
     if not isinstance(title, str) or not title.strip():
         raise ExploreError(f"explore: {where} returned no layout.title; say the result of this state in it.")
+    data = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
+    for i, trace in enumerate(data):
+        lengths = [len(trace[key]) for key in ("x", "y") if trace.get(key) is not None]
+        if "z" not in trace and len(set(lengths)) > 1:
+            raise ExploreError(f"explore: {where}: data[{i}] has {lengths[0]} x and {lengths[1]} y. Make them match.")
     axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
     base = {**_LAYOUT, **{axis: _AXIS for axis in axes}}
-    return title, {
-        "data": [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])],
-        "layout": _merged(base, layout),
-    }
+    return title, {"data": data, "layout": _merged(base, layout)}
 
 
 def _plain(node: Any, where: str, arrays: bool) -> Any:
@@ -105,7 +109,9 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
 def _numbers(values: list | tuple) -> np.ndarray | None:
     """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
     flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
-    if not flat or not all(v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat):
+    if not flat or not all(
+        v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat
+    ):
         return None
     try:
         return np.array(values, dtype=np.float64)
@@ -134,14 +140,15 @@ def coloured(node: Any, palette: dict[str, str]) -> Any:
 
 
 def number(value: float) -> str:
-    """Four significant digits, as explore.js writes them."""
+    """Four significant digits, ties away from zero: to the letter what explore.js writes."""
     if np.isnan(value):
         return "–"
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
+    rounded = float(_FOUR_DIGITS.create_decimal_from_float(value))
     if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{float(f'{value:.4g}'):g}"
-    mantissa, exponent = f"{value:.3e}".split("e")
+        return f"{rounded:g}"
+    mantissa, exponent = f"{rounded:.3e}".split("e")
     return f"{mantissa}e{int(exponent):+d}"
 
 

@@ -22,7 +22,7 @@ def panel(explorer: Explorer) -> widgets.VBox:
     reset = widgets.Button(description="Reset", layout={"width": "auto"})
     result, message, data = widgets.HTML(), widgets.HTML(), widgets.HTML()
     figure = go.FigureWidget()
-    figure._config = {**figure._config, "displaylogo": False, "displayModeBar": False}
+    figure._config = {**figure._config, "displayModeBar": False, "responsive": True}
     known: dict[tuple, tuple[str, dict]] = {}
 
     def show(_=None):
@@ -31,7 +31,9 @@ def panel(explorer: Explorer) -> widgets.VBox:
             if state not in known:
                 known[state] = explorer.figure(state)
         except ExploreError as error:
-            message.value = f'<p role="alert" style="color:#d0342c">{html.escape(str(error))} The picture is the last good one.</p>'
+            message.value = (
+                f'<p role="alert" style="color:#d0342c">{html.escape(str(error))} The picture is the last good one.</p>'
+            )
             return
         title, content = known[state]
         _redraw(figure, coloured(content, _PALETTE))

@@ -9,9 +9,10 @@ import gzip
 import itertools
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,9 @@ class Budget(NamedTuple):
     states: int = 4096
     kilobytes: int = 300  # of gzip, in 1,000 bytes
     seconds: float = 60.0  # to evaluate all states
+
+
+DEFAULT = Budget()
 
 
 @dataclass(frozen=True)

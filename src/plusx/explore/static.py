@@ -31,6 +31,7 @@ def fragment(explorer: Explorer) -> str:
     bundle = "basic" if all(kind in _BUNDLES for kind in types) else "cartesian"
     name = html.escape(explorer.name)
     controls = "\n".join(_markup(explorer.name, index, control) for index, control in enumerate(explorer.controls))
+    figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
     return f"""<div class="plusx-explore" id="explore-{name}" data-name="{name}" data-bundle="{bundle}">
 <form class="px-controls" autocomplete="off">
 <fieldset disabled><legend>{html.escape(explorer.title)}</legend>
@@ -38,16 +39,18 @@ def fragment(explorer: Explorer) -> str:
 <div class="px-actions"><button type="reset">Reset</button>
 <a class="px-link" href="#explore-{name}">Link to this state</a></div>
 </fieldset></form>
-<noscript><p class="px-message">The controls need JavaScript. The picture and the data below show the state they start in.</p></noscript>
+<noscript><p class="px-message">The controls need JavaScript.
+The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
 <p class="px-result" role="status">{html.escape(title)}</p>
-<div class="px-figure" role="img" aria-label="{html.escape(title)}" style="height:{figure["layout"]["height"]}px">
+{figure_tag} style="height:{figure["layout"]["height"]}px">
 <div class="px-still px-wide">{still(figure, 720, f"{name}-w")}</div>
 <div class="px-still px-narrow">{still(figure, 360, f"{name}-n")}</div>
 <div class="px-plot"></div>
 </div>
 <details class="px-data"><summary>Data of this picture</summary>
-<div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">{table(figure)}</div></details>
+<div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
+{table(figure)}</div></details>
 <script type="text/plain" class="px-states">{payload}</script>
 </div>"""
 

@@ -10,6 +10,9 @@ import re
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse, Rectangle
+from matplotlib.transforms import blended_transform_factory
 
 from .controls import ExploreError
 from .figures import COLOURS, NEUTRALS, coloured
@@ -54,7 +57,7 @@ def still(figure: dict, width: int, prefix: str) -> str:
             colour = layout["colorway"][index % len(layout["colorway"])]
             _draw(axes[key], trace, colour)
         for shape in layout.get("shapes", []):
-            _shape(canvas, axes, shape)
+            _shape(axes, shape)
         for note in layout.get("annotations", []):
             _note(axes, note)
         handles = {}
@@ -103,7 +106,9 @@ def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str)
 
 
 def _scale(axis, side: str, given: dict, partner: str):
-    set_ = lambda what, *values, **options: getattr(axis, f"set_{side}{what}")(*values, **options)  # noqa: E731
+    def set_(what, *values):
+        getattr(axis, f"set_{side}{what}")(*values)
+
     log = given.get("type") == "log"
     if log:
         set_("scale", "log")
@@ -112,19 +117,21 @@ def _scale(axis, side: str, given: dict, partner: str):
     if "tickvals" in given:
         set_("ticks", given["tickvals"], given.get("ticktext"))
     if given.get("visible") is False:
-        getattr(axis, f"{side}axis").set_visible(False)
-    elif given.get("showticklabels") is False or given.get("anchor", partner) != partner:
+        return getattr(axis, f"{side}axis").set_visible(False)
+    if given.get("showticklabels") is False or given.get("anchor", partner) != partner:
         axis.tick_params(**{"labelbottom" if side == "x" else "labelleft": False})
         return axis.grid(given.get("showgrid", True), axis=side)
     if title := given.get("title", {}).get("text"):
         set_("label", re.sub(r"<br>", "\n", title))
-    axis.grid(given.get("showgrid", True) and given.get("visible", True), axis=side)
+    axis.grid(given.get("showgrid", True), axis=side)
 
 
 def _draw(axis, trace: dict, colour: str):
     kind = trace.get("type", "scatter")
     if kind not in ("scatter", "bar"):
-        raise ExploreError(f"explore: no still picture for a trace of type '{kind}'. Use scatter or bar, or extend still.py.")
+        raise ExploreError(
+            f"explore: no still picture for a trace of type '{kind}'. Use scatter or bar, or extend still.py."
+        )
     if trace.get("visible") in (False, "legendonly"):
         return
     line, marker = trace.get("line", {}), trace.get("marker", {})
@@ -158,59 +165,51 @@ def _draw(axis, trace: dict, colour: str):
             x, y, c=marker.get("color", line_colour), s=(np.asarray(marker.get("size", 6), float) * 0.75) ** 2,
             marker=_MARKERS.get(marker.get("symbol"), "o"), alpha=look["alpha"], linewidths=0, zorder=3,
         )  # fmt: skip
-    if trace.get("fill") in ("tozeroy", "toself"):
-        axis.fill(x, y, alpha=0.2, color=trace.get("fillcolor", line_colour), linewidth=0) if trace[
-            "fill"
-        ] == "toself" else axis.fill_between(x, y, alpha=0.2, color=line_colour, linewidth=0)
+    shade = {"alpha": 0.2, "color": line_colour, "linewidth": 0}
+    if trace.get("fill") == "toself":
+        axis.fill(x, y, **shade)
+    elif trace.get("fill") == "tozeroy":
+        axis.fill_between(x, y, **shade)
     if "text" in mode:
         for at_x, at_y, text in zip(x, y, trace.get("text", [])):
             axis.text(at_x, at_y, text, ha="center", va="center")
 
 
-def _place(canvas, axes: dict, item: dict):
-    """The transform for an item's xref and yref; either may be 'paper' or an axis."""
-    refs = item.get("xref", "x"), item.get("yref", "y")
-    axis = next((a for (x, y), a in axes.items() if x == refs[0].split()[0] and y == refs[1].split()[0]), None)
-    axis = axis or next((a for (x, y), a in axes.items() if x == refs[0] or y == refs[1]), next(iter(axes.values())))
-    parts = [
-        getattr(axis.transData, "transform") and (axis.transAxes if ref == "paper" or "domain" in ref else axis.transData)
-        for ref in refs
-    ]
-    return axis, matplotlib.transforms.blended_transform_factory(*parts) if parts[0] is not parts[1] else parts[0]
+def _place(axes: dict, item: dict):
+    """The axes and the transform of an item whose xref and yref name an axis, or 'paper'."""
+    x, y = item.get("xref", "x"), item.get("yref", "y")
+    axis = axes.get((x, y)) or next((a for key, a in axes.items() if x in key or y in key), next(iter(axes.values())))
+    across, up = (axis.transAxes if ref == "paper" else axis.transData for ref in (x, y))
+    return axis, across if across is up else blended_transform_factory(across, up)
 
 
-def _shape(canvas, axes: dict, shape: dict):
-    axis, transform = _place(canvas, axes, shape)
+def _shape(axes: dict, shape: dict):
+    axis, transform = _place(axes, shape)
     line = shape.get("line", {})
-    look = {
-        "edgecolor": line.get("color", _STANDINS["ink"]),
+    x0, x1, y0, y1 = (shape.get(key, 0) for key in ("x0", "x1", "y0", "y1"))
+    stroke = {
         "linewidth": line.get("width", 2) * 0.75,
         "linestyle": _DASHES.get(line.get("dash"), "-"),
         "alpha": shape.get("opacity"),
         "transform": transform,
         "clip_on": False,
     }
-    x0, x1, y0, y1 = shape.get("x0", 0), shape.get("x1", 1), shape.get("y0", 0), shape.get("y1", 1)
-    fill = shape.get("fillcolor")
-    look["facecolor"] = "none" if fill in (None, "rgba(0,0,0,0)", "transparent") else fill
-    patches = matplotlib.patches
+    edge = line.get("color", _STANDINS["ink"])
+    fill = {"edgecolor": edge, "facecolor": shape.get("fillcolor", "none"), **stroke}
     if shape["type"] == "line":
-        axis.add_line(
-            matplotlib.lines.Line2D(
-                [x0, x1], [y0, y1], color=look["edgecolor"], linewidth=look["linewidth"],
-                linestyle=look["linestyle"], alpha=look["alpha"], transform=transform, clip_on=False,
-            )
-        )  # fmt: skip
+        axis.add_line(Line2D([x0, x1], [y0, y1], color=edge, **stroke))
     elif shape["type"] == "circle":
-        axis.add_patch(patches.Ellipse(((x0 + x1) / 2, (y0 + y1) / 2), abs(x1 - x0), abs(y1 - y0), **look))
+        axis.add_patch(Ellipse(((x0 + x1) / 2, (y0 + y1) / 2), x1 - x0, y1 - y0, **fill))
     elif shape["type"] == "rect":
-        axis.add_patch(patches.Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
+        axis.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **fill))
     else:
-        raise ExploreError(f"explore: no still picture for a shape of type '{shape['type']}'. Use line, rect or circle.")
+        raise ExploreError(
+            f"explore: no still picture for a shape of type '{shape['type']}'. Use line, rect or circle."
+        )
 
 
 def _note(axes: dict, note: dict):
-    axis, transform = _place(None, axes, note)
+    axis, transform = _place(axes, note)
     font = note.get("font", {})
     text = re.sub(r"<br>", "\n", note.get("text", ""))
     text = re.sub(r"</?[a-z]+>", "", text)
@@ -226,11 +225,15 @@ def _note(axes: dict, note: dict):
     if not note.get("showarrow", True):
         axis.annotate(text, at, **look)
         return
-    tail_in_data = note.get("axref", "pixel") != "pixel"
-    axis.annotate(
-        text, at,
-        xytext=(note.get("ax", 0), note.get("ay", -30)) if tail_in_data else (note.get("ax", -10) * 0.75, -note.get("ay", -30) * 0.75),
-        textcoords=transform if tail_in_data else "offset points",
-        arrowprops={"arrowstyle": "->", "color": note.get("arrowcolor", look["color"]), "linewidth": note.get("arrowwidth", 1.5) * 0.75, "shrinkA": 0, "shrinkB": 0},
-        **look,
-    )  # fmt: skip
+    if note.get("axref", "pixel") == "pixel":
+        tail, tail_in = (note.get("ax", -10) * 0.75, -note.get("ay", -30) * 0.75), "offset points"
+    else:
+        tail, tail_in = (note["ax"], note["ay"]), transform
+    arrow = {
+        "arrowstyle": "->",
+        "color": note.get("arrowcolor", look["color"]),
+        "linewidth": note.get("arrowwidth", 1.5) * 0.75,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    axis.annotate(text, at, xytext=tail, textcoords=tail_in, arrowprops=arrow, **look)

@@ -1,0 +1,38 @@
+# Each target sets up what it needs (.venv, node_modules) and redoes only what changed.
+.POSIX:
+PYTHON = python3
+BIN = .venv/bin
+READY = .venv/ready node_modules/ready
+
+book: $(READY)
+	$(BIN)/python tools/build.py
+
+test: book
+	$(BIN)/ruff check .
+	$(BIN)/codespell
+	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env \
+		tests chapters
+
+bench: book
+	$(BIN)/pytest -q -s tests/bench.py
+
+lab: $(READY)
+	$(BIN)/jupyter lab --notebook-dir=. chapters
+
+clean:
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+
+.venv/ready: requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+		"Plus x needs Python 3.11 or newer: make PYTHON=/path/to/python3")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+# --ignore-scripts: the packages are plain files, nothing to build or run.
+node_modules/ready: .venv/ready package.json package-lock.json
+	$(BIN)/npm ci --ignore-scripts --silent
+	touch $@
+
+.PHONY: book test bench lab clean

@@ -1,0 +1,183 @@
+"""The Sphinx extension of the book: offline assets, the execution cache, launch buttons.
+
+What an explorer draws is not its business; that is `plusx.explore`.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from html import unescape
+from pathlib import Path
+
+import pydata_sphinx_theme
+from sphinx.errors import ExtensionError
+from sphinx.util.fileutil import copy_asset_file
+
+PACKAGE = Path(__file__).parent
+ROOT = PACKAGE.parents[1]
+NODE_MODULES = ROOT / "node_modules"
+THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
+MODE = "static"
+# tools/build.py leaves this file in a site; any other build of the site removes it.
+STAMP = ".inputs"
+
+BUNDLES = {
+    "basic": "plotly.js-basic-dist-min/plotly-basic.min.js",
+    "cartesian": "plotly.js-cartesian-dist-min/plotly-cartesian.min.js",
+}
+FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
+EXPLORER = re.compile(r'<div\b[^>]*\bclass="plusx-explore\b[^>]*>')
+# What Sphinx writes for a formula, and the TeX within it.
+MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
+TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
+MATHJAX_SCRIPT = re.compile(
+    r"<script\b[^>]*>window\.MathJax\b.*?</script>\s*|<script\b[^>]*mathjax[^>]*></script>\s*", re.S
+)
+BUNDLE_NAME = re.compile(r'\bdata-bundle="([^"]*)"')
+ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>')
+
+
+def cache_path(srcdir: Path) -> Path:
+    """Where the outputs of these notebooks, run against this code, are kept."""
+    digest = hashlib.sha256(f"mode={MODE}".encode())
+    sources = sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "book.py")
+    for path in [*sources, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
+        digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
+
+
+def _from_npm(name: str) -> Path:
+    path = NODE_MODULES / name
+    if not path.exists():
+        raise ExtensionError(f"plusx.book: {path} is missing. Run `.venv/bin/npm ci --ignore-scripts` first.")
+    return path
+
+
+def _configure(app, config):
+    os.environ["PLUSX_EXPLORE"] = MODE
+    config.nb_execution_cache_path = str(cache_path(app.srcdir))
+    if not config.html_theme_options.get("repository_url"):
+        config.html_theme_options["launch_buttons"] = {}
+
+
+def _copy_assets(app):
+    if app.builder.format != "html":
+        return
+    Path(app.outdir, STAMP).unlink(missing_ok=True)
+    static = Path(app.outdir, "_static", "plusx")
+    fonts = static / "mathjax"
+    fonts.mkdir(parents=True, exist_ok=True)
+    for part in [_from_npm("mathjax/LICENSE"), *sorted(_from_npm(FONTS).glob("*.woff"))]:
+        copy_asset_file(str(part), str(fonts))
+    for asset in ["book.css", "book.js", "explore/explore.js", "explore/explore.css"]:
+        copy_asset_file(str(PACKAGE / asset), str(static))
+    app.add_css_file("plusx/maths.css")
+    app.add_css_file("plusx/book.css", priority=900)
+    app.add_js_file("plusx/book.js", defer="defer")
+
+
+def _equip_page(app, pagename, templatename, context, doctree):
+    """Give the page of an explorer the scripts it needs, and other pages none."""
+    explorers = EXPLORER.findall(context.get("body") or "")
+    if not explorers:
+        return
+    app.add_css_file("plusx/explore.css")
+    app.add_js_file("plusx/explore.js", defer="defer")
+    for tag in explorers:
+        match = BUNDLE_NAME.search(tag)
+        if not match or match[1] not in BUNDLES:
+            raise ExtensionError(
+                f"plusx.book: an explorer of {pagename} asks for the plotly bundle "
+                f"{match and match[1]!r}; there are {', '.join(BUNDLES)}."
+            )
+        static = Path(app.outdir, "_static", "plusx")
+        copy_asset_file(str(_from_npm(BUNDLES[match[1]])), str(static))
+
+
+@cache
+def _icons() -> dict:
+    """Name -> (width, height, path) of the solid icons in the theme's Font Awesome."""
+    script = (THEME / "static" / "scripts" / "fontawesome.js").read_text()
+    # Brands, regular, solid: the last of a name wins.
+    found = re.findall(r'"?([a-z0-9-]+)"?:\[(\d+),(\d+),\[[^\]]*\],"[0-9a-f]+","([^"]+)"\]', script)
+    return {name: icon for name, *icon in found}
+
+
+def _draw_icon(tag: re.Match) -> str:
+    """The SVG that Font Awesome's 540 kB of script would put in place of an <i>."""
+    classes, rest = tag[1].split(), re.sub(r'\s*title="[^"]*"', "", tag[2])
+    names = [c[3:] for c in classes if c.startswith("fa-") and c[3:] in _icons()]
+    if not names:
+        raise ExtensionError(f"plusx.book: the theme has no icon for {tag[0]}")
+    width, height, path = _icons()[names[0]]
+    return (
+        f'<svg class="svg-inline--fa {" ".join(classes)}"{rest} aria-hidden="true" '
+        f'viewBox="0 0 {width} {height}"><path fill="currentColor" d="{path}"></path></svg>'
+    )
+
+
+def _mend_theme(html: str) -> str:
+    """Mend what the theme and docutils get wrong: weight, and three of axe's rules."""
+    html = re.sub(r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>', "", html)
+    html = ICON.sub(_draw_icon, html)
+    # label-content-name-mismatch: the text inside is label enough.
+    html = re.sub(r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", html)
+    html = html.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    # aria-required-children: in a list, an item's role is listitem.
+    html = html.replace(' role="doc-biblioentry"', ' role="listitem"')
+    # region: all content belongs to a landmark.
+    return html.replace(
+        '<div id="pst-primary-sidebar" class',
+        '<div id="pst-primary-sidebar" role="complementary" aria-label="Book" class',
+    )
+
+
+def _typeset(pages: dict, static: Path) -> None:
+    """Put drawn formulas in place of TeX: 260 kB of MathJax less to load, and maths with scripts off."""
+    found = {}  # (TeX, display) -> the page that has it
+
+    def each_formula(html, put):
+        return MATHS.sub(lambda maths: TEX.sub(lambda tex: put(_formula(tex)), maths[0]), html)
+
+    def _formula(tex):
+        display = tex["display"] is not None
+        return unescape(tex["display"] if display else tex["inline"]).strip(), display
+
+    for page, html in pages.items():
+        each_formula(html, lambda formula, page=page: str(found.setdefault(formula, page)))
+    request = json.dumps({"fonts": "mathjax", "formulas": list(found)})
+    node = Path(sys.executable).with_name("node")
+    modules = os.environ | {"NODE_PATH": str(NODE_MODULES)}
+    done = subprocess.run([node, PACKAGE / "typeset.js"], input=request, capture_output=True, text=True, env=modules)
+    if done.returncode:
+        raise ExtensionError(f"plusx.book: MathJax cannot typeset a formula: {done.stderr.strip()}")
+    answer = json.loads(done.stdout)
+    drawn = dict(zip(found, answer["html"]))
+    (static / "maths.css").write_text(answer["css"], encoding="utf8")
+    for page, html in pages.items():
+        pages[page] = MATHJAX_SCRIPT.sub("", each_formula(html, drawn.__getitem__))
+
+
+def _finish(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    paths = sorted(Path(app.outdir).rglob("*.html"))
+    pages = {path: _mend_theme(path.read_text(encoding="utf8")) for path in paths}
+    _typeset(pages, Path(app.outdir, "_static", "plusx"))
+    for path, html in pages.items():
+        path.write_text(html, encoding="utf8")
+    Path(app.outdir, "_static", "scripts", "fontawesome.js").unlink(missing_ok=True)
+
+
+def setup(app):
+    # Before myst-nb (priority 500) reads its own settings.
+    app.connect("config-inited", _configure, priority=400)
+    app.connect("builder-inited", _copy_assets)
+    app.connect("html-page-context", _equip_page)
+    app.connect("build-finished", _finish)
+    # Pages copy their bundles while they are written: one writer.
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

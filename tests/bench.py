@@ -1,0 +1,165 @@
+"""Benchmarks, each beside what a reader would use otherwise, in one run: `make bench`.
+
+Not collected by `make test`: numbers depend on the machine. Nothing here asserts more than that
+the measured thing happened.
+"""
+
+import gzip
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from browser import CHAPTERS, ROOT
+from lab import cells_with, click_to_redraw, jupyter_lab, run_all, show
+
+# Change a control, then milliseconds until the frame that shows it is out; `react` is plotly's own work in it.
+EVENT_TO_PAINT = """async ([root, rounds]) => {
+  const inputs = [...root.querySelectorAll('[data-control]')];
+  const painted = () => new Promise((done) => requestAnimationFrame(() => {
+    const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); }));
+  const times = [];
+  for (let round = 0; round < rounds; round++) {
+    await new Promise((done) => setTimeout(done, 40 + Math.random() * 17));
+    const input = inputs[Math.floor(Math.random() * inputs.length)];
+    const begun = performance.now();
+    if (input.type === 'checkbox' || (input.type === 'radio' && !input.checked)) input.click();
+    else if (input.type === 'radio') continue;
+    else {
+      const options = Number(input.max || input.options?.length - 1) + 1;
+      input.value = (Number(input.value) + 1 + Math.floor(Math.random() * (options - 1))) % options;
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+    await painted();
+    times.push(performance.now() - begun);
+  }
+  return times;
+}"""
+EMPTY_REDRAW = """async (rounds) => {
+  const plot = document.body.appendChild(document.createElement('div'));
+  plot.style.height = '400px';
+  await Plotly.newPlot(plot, [], {}, { displayModeBar: false });
+  const times = [];
+  for (let round = 0; round < rounds; round++) {
+    await new Promise((done) => setTimeout(done, 40 + Math.random() * 17));
+    const begun = performance.now();
+    Plotly.react(plot, [], { title: { text: String(round) } }, { displayModeBar: false });
+    await new Promise((done) => requestAnimationFrame(() => {
+      const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); }));
+    times.push(performance.now() - begun);
+  }
+  return times;
+}"""
+
+
+def spread(times):
+    times = sorted(times)
+    return f"median {statistics.median(times):5.1f} ms, p95 {times[int(0.95 * len(times))]:5.1f} ms, n = {len(times)}"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_static_event_to_paint(site_url, chapter, open_page):
+    page, _, _ = open_page(f"{site_url}/{chapter}")
+    page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every(e => e.matches('.px-live'))")
+    everything = []
+    print()
+    for root in page.locator(".plusx-explore").all():
+        times = page.evaluate(EVENT_TO_PAINT, [root.element_handle(), 150])
+        everything += times
+        print(f"  {root.get_attribute('data-name'):28} {spread(times)}")
+    print(f"  {'all explorers of the chapter':28} {spread(everything)}   (aim 20/35, limit 35/60)")
+    print(f"  {'an empty plotly redraw':28} {spread(page.evaluate(EMPTY_REDRAW, 150))}")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_weight_of_a_chapter(site_url, chapter, open_page):
+    page, _, _ = open_page("about:blank")
+    bodies = {}
+    page.on("response", lambda response: bodies.update({response.url: response.body()}) if response.ok else None)
+    page.goto(f"{site_url}/{chapter}")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1500)
+    weights = {url.removeprefix(site_url): len(gzip.compress(body, 6)) for url, body in bodies.items()}
+    print()
+    for url, weight in sorted(weights.items(), key=lambda item: -item[1])[:8]:
+        print(f"  {weight / 1000:7.1f} kB gz  {url}")
+    print(f"  {sum(weights.values()) / 1000:7.1f} kB gz  {chapter}, all {len(weights)} files (aim 900 kB)")
+
+
+COMPARED = {
+    "setup": """
+import torch, time
+from torch import nn
+def slopes(skip, activation, depth=16):
+    torch.manual_seed(0)
+    x = torch.linspace(-2, 2, 121)[:, None].requires_grad_()
+    y = x
+    for _ in range(depth):
+        block = nn.Sequential(nn.Linear(1, 16), {"relu": nn.ReLU, "tanh": nn.Tanh}[activation](), nn.Linear(16, 1))
+        y = block(y) + (y if skip else 0)
+    (slope,) = torch.autograd.grad(y.sum(), x)
+    return x.detach()[:, 0], y.detach()[:, 0], slope[:, 0]
+""",
+    "explore": """
+from plusx.explore import explore
+@explore(skip=True, activation=["relu", "tanh"], depth=[1, 2, 4, 8, 16])
+def slope_by_explore(skip, activation, depth=16):
+    x, y, slope = slopes(skip, activation, depth)
+    return dict(data=[dict(x=x, y=y, name="y"), dict(x=x, y=slope, name="slope", yaxis="y2")],
+                layout=dict(title=f"slope up to {slope.abs().max():.2g}",
+                            yaxis=dict(domain=[0.5, 1]), yaxis2=dict(domain=[0, 0.4])))
+""",
+    "interact": """
+%matplotlib inline
+import matplotlib.pyplot as plt
+from ipywidgets import interact
+@interact(skip=True, activation=["relu", "tanh"], depth=(1, 16))
+def slope_by_interact(skip, activation, depth=16):
+    x, y, slope = slopes(skip, activation, depth)
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4), sharex=True)
+    upper.plot(x, y); lower.plot(x, slope); upper.set_title(f"slope up to {slope.abs().max():.2g}")
+    plt.show()
+""",
+}
+
+
+def test_live_click_to_redraw_beside_interact_with_matplotlib(open_page, tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s.strip()) for s in COMPARED.values()])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, tmp_path / "compared.ipynb")
+    times = {"@explore": [], "@interact": []}
+    with jupyter_lab(tmp_path) as url:
+        page, _, _ = open_page("about:blank")
+        assert run_all(page, url, "compared.ipynb") == []
+        for _ in range(3):  # in turns, so that a busy moment of the machine meets both
+            for marker in times:
+                (index,) = cells_with(page, marker)
+                cell = show(page, index, ".main-svg" if marker == "@explore" else ".jp-OutputArea img")
+                switch = cell.locator("input[type=checkbox]")
+                times[marker] += [t for t in (click_to_redraw(page, cell, switch) for _ in range(12)) if t]
+    print()
+    for marker, each in times.items():
+        print(f"  {marker:10} {spread(each)}")
+    ratio = statistics.median(times["@explore"]) / statistics.median(times["@interact"])
+    print(f"  ratio {ratio:.2f} (aim 0.4); explore keeps computed states, interact calls again")
+
+
+def test_cold_and_warm_build(tmp_path):
+    book = tmp_path / "book"
+    ignored = shutil.ignore_patterns("_build", ".git", ".venv", "node_modules")
+    shutil.copytree(ROOT, book, ignore=ignored)
+    print()
+    for kind in ("cold", "unchanged", "one page edited"):
+        if kind == "one page edited":
+            with open(book / "index.md", "a") as page:
+                page.write("\nOne more line.\n")
+        begun = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, ROOT / "tools" / "build.py", book], capture_output=True, text=True, check=True
+        )
+        print(f"  make book, {kind}: {time.perf_counter() - begun:.1f} s")
+        if kind == "cold":
+            print("\n".join(f"  {line}" for line in done.stdout.splitlines() if " MB" in line))

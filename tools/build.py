@@ -1,0 +1,177 @@
+"""Build the book: run changed notebooks two at a time, then let Jupyter Book render them.
+
+A step whose inputs did not change is skipped, and a build that fails leaves the last good
+site in _build/html as it was. How pages look is the business of `plusx.book`.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+# Two kernels share two cores: one thread each, set before any kernel inherits it.
+os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
+
+import nbformat  # noqa: E402
+import yaml  # noqa: E402
+from filelock import FileLock  # noqa: E402
+from jupyter_cache import get_cache  # noqa: E402
+from jupyter_cache.base import CacheBundleIn  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
+from nbclient.exceptions import CellControlSignal, DeadKernelError  # noqa: E402
+from sphinx_external_toc.parsing import parse_toc_yaml  # noqa: E402
+from traitlets.config import Config  # noqa: E402
+
+from plusx.book import PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
+
+KERNELS = 2
+NOT_INPUTS = {"_build", "node_modules", "tests", "__pycache__"}
+PINS = ["requirements.txt", "constraints.txt", "package-lock.json"]
+# Without it each kernel prints a warning about plain TCP.
+ENCRYPTED = Config(KernelManager={"transport_encryption": "auto"})
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def notebooks(book: Path) -> list[Path]:
+    """The notebooks among the pages of the table of contents, in its order."""
+    pages = (book / f"{page}.ipynb" for page in parse_toc_yaml(book / "_toc.yml"))
+    return [page for page in pages if page.exists()]
+
+
+def peak_megabytes(pid: int) -> int | None:
+    """The most memory a process has held, where /proc tells it."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
+
+
+def explain(notebook, error: Exception) -> str:
+    """Which cell failed, and how."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                trace = ANSI.sub("", "\n".join(output.traceback))
+                return f"cell '{cell.id}': {output.ename}: {output.evalue}\n{trace}"
+    unfinished = (c.id for c in notebook.cells if c.cell_type == "code" and not c.execution_count)
+    return f"cell '{next(unfinished, '?')}': {type(error).__name__}: {error}"
+
+
+async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
+    """Run one notebook into the cache, and return what went wrong, if anything did."""
+    name = path.relative_to(book).with_suffix("").as_posix()
+    notebook = nbformat.read(path, as_version=4)
+    try:
+        cache.match_cache_notebook(notebook)
+    except KeyError:
+        pass
+    else:
+        print(f"  {name:<40} cached", flush=True)
+        return None
+
+    def note_memory(**_):
+        nonlocal peak
+        peak = peak_megabytes(client.km.provisioner.pid) or peak
+
+    peak, failure = None, None
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        record_timing=False,  # it would change the cells' metadata, and so the cache's key
+        on_cell_executed=note_memory,
+        config=ENCRYPTED,
+    )
+    async with slots:
+        start = time.perf_counter()
+        try:
+            await client.async_execute(cwd=str(path.parent))
+        except (CellControlSignal, DeadKernelError) as error:
+            failure = f"{name}: {explain(notebook, error)}"
+        seconds = time.perf_counter() - start
+    if not failure:
+        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    memory = "" if peak is None else f"{peak} MB"
+    verdict = "FAILED" if failure else "run"
+    print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s{memory:>9}", flush=True)
+    return failure
+
+
+async def run_all(book: Path, timeout: int) -> list[str]:
+    """Run the notebooks that changed, and return their failures."""
+    path = cache_path(book)
+    cache, slots = get_cache(path), asyncio.Semaphore(KERNELS)
+    print(f"Notebooks ({path.relative_to(book)}):", flush=True)
+    jobs = (run(page, book, cache, timeout, slots) for page in notebooks(book))
+    failures = [failure for failure in await asyncio.gather(*jobs) if failure]
+    for other in path.parent.iterdir():
+        if other != path:
+            shutil.rmtree(other)
+    return failures
+
+
+def digest_of_inputs(book: Path) -> str:
+    """One hash over every file that can change the site: the book's own, and its makers."""
+    digest = hashlib.sha256()
+    for root in [book, PACKAGE]:
+        for folder, folders, files in os.walk(root):
+            folders[:] = sorted(f for f in folders if f not in NOT_INPUTS and not f.startswith("."))
+            for name in sorted(f for f in files if not f.startswith(".")):
+                path = Path(folder, name)
+                digest.update(f"\0{path}\0".encode() + path.read_bytes())
+    for path in [Path(__file__), *(ROOT / name for name in PINS)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def render(book: Path) -> bool:
+    """Render into a new folder, and put it in place of the last site if nothing is wrong."""
+    build = book / "_build"
+    fresh = build / "next"
+    shutil.rmtree(fresh, ignore_errors=True)
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", str(book)]
+    command += ["--path-output", str(fresh), "-n", "-W", "--keep-going", "-q"]
+    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
+        return False
+    for part in ["html", ".doctrees", "jupyter_execute"]:
+        shutil.rmtree(build / part, ignore_errors=True)
+        if (fresh / "_build" / part).exists():
+            (fresh / "_build" / part).rename(build / part)
+    shutil.rmtree(fresh)
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("book", nargs="?", type=Path, default=ROOT, help="folder of _config.yml")
+    book = parser.parse_args().book.resolve()
+    site = book / "_build" / "html"
+    site.parent.mkdir(exist_ok=True)
+    timeout = yaml.safe_load((book / "_config.yml").read_text())["execute"]["timeout"]
+    with FileLock(site.parent / ".lock"):
+        start, inputs = time.perf_counter(), digest_of_inputs(book)
+        stamp = site / STAMP
+        if stamp.exists() and stamp.read_text() == inputs:
+            print(f"{site}/index.html is up to date.")
+            return 0
+        if failures := asyncio.run(run_all(book, timeout)):
+            print("\nThe book was not built.", *failures, sep="\n\n", file=sys.stderr)
+            return 1
+        print("Pages ...", flush=True)
+        if not render(book):
+            print("\nThe book was not built: see the warnings above.", file=sys.stderr)
+            return 1
+        stamp.write_text(inputs)
+        print(f"{site}/index.html built in {time.perf_counter() - start:.0f} s.")
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
