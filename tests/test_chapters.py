@@ -9,6 +9,7 @@ from browser import CHAPTERS, ROOT
 from decoding import assert_same, decode, state
 
 from plusx.explore import Explorer
+from plusx.explore.static import for_page
 
 NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 CHECKED = "nbval-check-output"
@@ -86,4 +87,4 @@ def test_every_static_state_equals_the_live_function(path, explorers, site):
         for at, indices in enumerate(explorer.states):
             title, figure = explorer.figure(indices)
             shown = state(common, leaves, at)
-            assert_same(shown, {"title": title, **figure}, f"{explorer.name}({explorer.describe(indices)})")
+            assert_same(shown, {"title": title, **for_page(figure)}, f"{explorer.name}({explorer.describe(indices)})")

@@ -1,6 +1,7 @@
 """plusx.explore.static: one fragment that is whole without scripts, and inert whatever the labels say."""
 
 import html.parser
+import re
 
 import numpy as np
 import pytest
@@ -93,6 +94,22 @@ def test_without_scripts_there_is_a_picture_its_words_and_its_numbers(page):
     (figure,) = page.find("div", role="img")
     assert figure["aria-label"] == f"depth 1 {HOSTILE}"
     assert [text for tag, text in page.texts if tag == "td"] == ["1", "1", "2", "2", "3", "3"]
+
+
+def test_the_legend_names_what_is_drawn_and_nothing_else():
+    def lines(a):
+        dashed = dict(x=[1, 2], y=[1, 2], name="<b>", line=dict(dash="dash", color="C2"))
+        unnamed, hidden = dict(x=[1], y=[1]), dict(x=[1], y=[1], name="hidden", visible=False)
+        data = [dashed, unnamed, hidden, dict(type="bar", x=[1], y=[1], name="bar")]
+        return dict(data=data[: 4 if a else 1], layout=dict(title="t"))
+
+    text = fragment(lines, a=True)
+    legend = text[text.index('class="px-legend">') : text.index("</p>", text.index('class="px-legend">'))]
+    assert "&lt;b&gt;" in legend and " hidden<" not in legend and legend.count("<span>") == 2
+    assert 'stroke="var(--px-C2)"' in legend and 'fill="var(--px-C3)"' in legend  # by place, as plotly colours
+    common, leaves = decode(re.search('class="px-states">([^<]+)<', text).group(1))
+    assert state(common, leaves, 0)["legend"] == ""  # one trace needs no legend
+    assert state(common, leaves, 1)["layout"]["showlegend"] is False
 
 
 def test_ids_are_unique(page):

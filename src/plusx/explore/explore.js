@@ -7,6 +7,7 @@
 
   const here = new URL(".", document.currentScript.src);
   const config = { displayModeBar: false, responsive: true, doubleClick: false };
+  const atOnce = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
   const bundles = ["basic", "cartesian"]; // each draws all that the one before it draws
   let plotly; // the promise of window.Plotly, once asked for
 
@@ -160,13 +161,13 @@
       return this.controls.map((control) => control.get());
     }
 
-    /** The distinct value that each leaf takes in the current state, as an index into its values. */
+    /** For each leaf, which of its values the current state has. */
     choice() {
       const at = this.state().reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
       return this.table.leaves.map((leaf) => leaf.index[at]);
     }
 
-    /** The figure of the current state, colour names unresolved. */
+    /** The figure of a choice, colour names unresolved. */
     figure(choice) {
       const figure = painted(this.table.figure, {}); // a copy to write the leaves into
       this.table.leaves.forEach(({ path, values }, i) => {
@@ -175,6 +176,23 @@
         node[path.at(-1)] = values[choice[i]];
       });
       return figure;
+    }
+
+    /** Whether the drawn figure differs from the current one in nothing but where points lie between fixed axes. */
+    onlyPointsMove() {
+      const { data, layout } = this.current;
+      const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
+      return (
+        this.drawn &&
+        axes.every((axis) => layout[axis].range) &&
+        data.every((trace) => (trace.type ?? "scatter") === "scatter") &&
+        this.table.leaves.every(
+          ({ path, values }, i) =>
+            this.chosen[i] === this.drawn[i] ||
+            path.length === 1 || // title, legend
+            (/^data,\d+,[xy]$/.test(path) && ArrayBuffer.isView(values[this.chosen[i]])), // words would add ticks
+        )
+      );
     }
 
     changed() {
@@ -215,10 +233,12 @@
       this.controls.forEach((control) => control.show?.(control.get()));
       this.chosen = this.choice();
       this.current = this.figure(this.chosen);
-      const { title } = this.current;
+      const { title, legend } = this.current;
       const result = this.root.querySelector(".px-result");
       if (result.textContent !== title) result.textContent = title;
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
+      const shownLegend = this.root.querySelector(".px-legend");
+      if (this.legend !== legend) shownLegend.innerHTML = this.legend = legend; // escaped when the book was built
       this.root.querySelector(".px-link").href = this.link();
       this.fillTable();
       this.stale = true;
@@ -232,7 +252,6 @@
       this.root.querySelector(".px-table").replaceChildren(...tables(this.current));
     }
 
-    /** Draw the current state: only what differs from the drawn one where plotly can be told so, else all. */
     draw() {
       if (!window.Plotly || !this.stale) return;
       this.stale = false;
@@ -240,37 +259,18 @@
         this.frame = 0;
         this.draw();
       });
-      const palette = paletteOf(this.root);
-      const edit = this.drawn && this.edit(palette);
-      if (edit) window.Plotly.update(this.plot, edit.data, edit.layout);
-      else {
-        const { data, layout } = painted(this.current, palette);
+      if (this.onlyPointsMove()) {
+        // Spares plotly its axes, more than half of a redraw. Rejected when the next state interrupts.
+        const frame = { data: this.current.data.map(({ x, y }) => ({ x, y })), traces: this.current.data.map((_, i) => i) };
+        window.Plotly.animate(this.plot, frame, atOnce).catch(() => {});
+      } else {
+        const { data, layout } = painted(this.current, paletteOf(this.root));
         window.Plotly.react(this.plot, data, layout, config);
       }
       this.drawn = this.chosen;
       this.root.classList.remove("px-pending");
       this.root.classList.add("px-live");
     }
-
-    /** The changes since the drawn state as arguments of Plotly.update, or null where they reshape the figure. */
-    edit(palette) {
-      const edit = { data: {}, layout: {} };
-      for (const [i, { path, values }] of this.table.leaves.entries()) {
-        if (this.chosen[i] === this.drawn[i] || path[0] === "title") continue;
-        const value = values[this.chosen[i]];
-        const isTree = value !== null && typeof value === "object" && !ArrayBuffer.isView(value);
-        if (path.length < (path[0] === "data" ? 3 : 2) || (isTree && !isPlainList(value))) return null;
-        const key = path.slice(path[0] === "data" ? 2 : 1).reduce((text, part) => (typeof part === "number" ? `${text}[${part}]` : `${text}.${part}`));
-        if (path[0] === "layout") edit.layout[key] = painted(value, palette);
-        else (edit.data[key] ??= Array(this.current.data.length).fill(undefined))[path[1]] = painted(value, palette);
-      }
-      return edit;
-    }
-  }
-
-  /** Whether a value is an array of numbers, strings or typed arrays, which plotly takes as one attribute. */
-  function isPlainList(value) {
-    return Array.isArray(value) && value.every((item) => item === null || typeof item !== "object" || ArrayBuffer.isView(item));
   }
 
   async function start(root) {

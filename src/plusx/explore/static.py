@@ -7,7 +7,7 @@ import html
 import json
 
 from .controls import Control, ExploreError
-from .figures import table
+from .figures import COLOURS, NEUTRALS, table
 from .states import Explorer
 from .still import still
 
@@ -24,7 +24,7 @@ def fragment(explorer: Explorer) -> str:
             "Rename one: the name is its link and tells them apart."
         )
     _shown.add(explorer.name)
-    results = explorer.tabulate()
+    results = [(title, for_page(figure)) for title, figure in explorer.tabulate()]
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
     types = {trace.get("type", "scatter") for _, each in results for trace in each["data"]}
@@ -43,6 +43,7 @@ def fragment(explorer: Explorer) -> str:
 The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
 <p class="px-result" role="status">{html.escape(title)}</p>
+<p class="px-legend">{figure["legend"]}</p>
 {figure_tag} style="height:{figure["layout"]["height"]}px">
 <div class="px-still px-wide">{still(figure, 720, f"{name}-w")}</div>
 <div class="px-still px-narrow">{still(figure, 360, f"{name}-n")}</div>
@@ -53,6 +54,40 @@ The picture and the data below show the state they start in.</p></noscript>
 {table(figure)}</div></details>
 <script type="text/plain" class="px-states">{payload}</script>
 </div>"""
+
+
+def for_page(figure: dict) -> dict:
+    """The figure as the page draws it: the legend is HTML, since plotly's takes a third of every redraw."""
+    entries = [
+        f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {html.escape(trace['name'])}</span>"
+        for index, trace in enumerate(figure["data"])
+        if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
+    ]
+    layout = figure["layout"]
+    shown = layout.get("showlegend", len(entries) > 1)
+    layout = {**layout, "showlegend": False, "margin": {**layout["margin"], "t": 12}}
+    return {**figure, "layout": layout, "legend": "".join(entries) if shown else ""}
+
+
+def _swatch(trace: dict, colour: str) -> str:
+    """How a trace looks, 30 by 12 pixels."""
+    line, marker, mode = trace.get("line", {}), trace.get("marker", {}), trace.get("mode", "lines")
+    colour = line.get("color", marker.get("color", colour))
+    if not isinstance(colour, str):
+        colour = "muted"
+    if colour in (*COLOURS, *NEUTRALS):
+        colour = f"var(--px-{colour})"
+    dashes = {"dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4", "longdashdot": "11 3 2 3"}
+    dash = dashes.get(line.get("dash"), "none")
+    drawn = ""
+    if trace.get("type") == "bar":
+        drawn = f'<rect x="8" width="14" height="12" fill="{html.escape(colour)}"/>'
+    if "lines" in mode and not drawn:
+        width = min(line.get("width", 2), 4)
+        drawn = f'<path d="M0 6h30" stroke="{html.escape(colour)}" stroke-width="{width}" stroke-dasharray="{dash}"/>'
+    if "markers" in mode:
+        drawn += f'<circle cx="15" cy="6" r="4" fill="{html.escape(colour)}"/>'
+    return f'<svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">{drawn}</svg>'
 
 
 def _markup(explorer: str, index: int, control: Control) -> str:

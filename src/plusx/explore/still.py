@@ -20,7 +20,15 @@ from .figures import COLOURS, NEUTRALS, coloured
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#00000{i + 1}" for i, name in enumerate(NEUTRALS)}
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 4)), "longdashdot": "-."}
-_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "triangle-up": "^", "star": "*"}
+_MARKERS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "P",
+    "x": "X",
+    "triangle-up": "^",
+    "triangle-down": "v",
+}
 _RC = {
     "svg.fonttype": "none",
     "svg.hashsalt": "plusx",
@@ -36,7 +44,6 @@ _RC = {
     "axes.axisbelow": True,
     "axes.unicode_minus": False,
     "text.parse_math": False,
-    "legend.frameon": False,
     "path.simplify": True,
     "path.simplify_threshold": 1.0,
 }
@@ -60,15 +67,6 @@ def still(figure: dict, width: int, prefix: str) -> str:
             _shape(axes, shape)
         for note in layout.get("annotations", []):
             _note(axes, note)
-        handles = {}
-        for axis in axes.values():
-            for handle, label in zip(*axis.get_legend_handles_labels()):
-                handles.setdefault(label, handle)
-        if layout.get("showlegend", len(handles) > 1) and handles:
-            canvas.legend(
-                handles.values(), handles.keys(), loc="upper left", ncols=3 if width < 500 else 6,
-                handlelength=1.6, columnspacing=1.0, borderaxespad=0.2, fontsize=8.5,
-            )  # fmt: skip
         out = io.StringIO()
         canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
@@ -135,8 +133,7 @@ def _draw(axis, trace: dict, colour: str):
     if trace.get("visible") in (False, "legendonly"):
         return
     line, marker = trace.get("line", {}), trace.get("marker", {})
-    label = trace.get("name") if trace.get("showlegend", True) else None
-    look = {"alpha": trace.get("opacity"), "label": label or "_"}
+    look = {"alpha": trace.get("opacity")}
     x, y = trace.get("x"), trace.get("y")
     x = np.arange(len(y), dtype=float) if x is None else x
     y = np.arange(len(x), dtype=float) if y is None else y
@@ -171,8 +168,15 @@ def _draw(axis, trace: dict, colour: str):
     elif trace.get("fill") == "tozeroy":
         axis.fill_between(x, y, **shade)
     if "text" in mode:
+        font = trace.get("textfont", {})
+        letters = {
+            "color": font.get("color", _STANDINS["ink"]),
+            "size": font.get("size", 12) * 0.75,
+            "weight": font.get("weight", "normal"),
+            "alpha": trace.get("opacity"),
+        }
         for at_x, at_y, text in zip(x, y, trace.get("text", [])):
-            axis.text(at_x, at_y, text, ha="center", va="center")
+            axis.text(at_x, at_y, text, ha="center", va="center", **letters)
 
 
 def _place(axes: dict, item: dict):
