@@ -11,8 +11,7 @@ test: book
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --nbval-lax --nbval-current-env \
-		tests chapters
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py
