@@ -237,6 +237,9 @@ def test_a_link_that_asks_for_the_impossible_says_so(site_url, chapter, open_pag
     assert message.is_visible()
     assert message.text_content() == "The link asks for nonsense=1, <script>=2, which is not offered here."
     assert picture(fresh.locator(f"#explore-{name}")) == start and errors == []
+    broken, _, errors = open_page(f"{site_url}/{chapter}#%zz%E0?{name}=%zz")
+    ready(broken)
+    assert picture(explorers(broken)[0]) == start and errors == []
 
 
 def test_figures_follow_the_theme_switch(site_url, chapter, open_page):

@@ -208,7 +208,7 @@
     /** Take the state from the address, if it speaks of this explorer. */
     followLink() {
       const [name, query] = location.hash.slice(1).split("?");
-      if (decodeURIComponent(name) !== this.name || query === undefined) return false;
+      if (name !== encodeURI(this.name) || query === undefined) return false;
       const unknown = [];
       for (const [key, label] of new URLSearchParams(query)) {
         const control = this.controls.find((each) => each.name === key);
