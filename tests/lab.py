@@ -27,7 +27,7 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
     });
   });
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
-  setTimeout(() => { watch.disconnect(); done(null); }, 1500);
+  setTimeout(() => { watch.disconnect(); done(null); }, 3000);
   control.click();
 })"""
 
@@ -68,6 +68,7 @@ def run_all(page, url, notebook):
     page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=180_000)
+    page.wait_for_function(f"() => {NOTEBOOK}.sessionContext.session.kernel.status === 'idle'", timeout=60_000)
     outputs = page.evaluate(f"() => {CODE_CELLS}.flatMap(c => c.model.outputs.toJSON())")
     return [output for output in outputs if output["output_type"] == "error"]
 
@@ -87,9 +88,10 @@ def show(page, index, picture):
     )
     cell = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{index}']")
     cell.locator(picture).first.wait_for(timeout=60_000)
+    page.wait_for_timeout(1000)  # Lab goes on laying out, and may render the cell once more
     return cell
 
 
 def click_to_redraw(page, cell, control):
-    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 1.5 s."""
+    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 3 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])
