@@ -17,6 +17,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--use-angle=swiftshader",  # 3-D without a graphics card
+    "--enable-unsafe-swiftshader",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the network is cut for every test
 ]
 
@@ -43,9 +45,7 @@ def open_page(browser):
         contexts.append(context)
         page, foreign, errors = context.new_page(), [], []
         page.on("request", lambda request: None if is_local(request.url) else foreign.append(request.url))
-        page.on(
-            "console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None
-        )
+        page.on("console", lambda message: errors.append(message.text) if is_complaint(message) else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         if scripts:
             page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
@@ -55,6 +55,11 @@ def open_page(browser):
     yield open_page
     for context in contexts:
         context.close()
+
+
+def is_complaint(message):
+    """Errors and warnings, but not Chromium's hint to plotly on how fast it reads its own canvas."""
+    return message.type in ("error", "warning") and "willReadFrequently" not in message.text
 
 
 def is_local(url):

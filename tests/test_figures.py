@@ -1,5 +1,7 @@
 """plusx.explore.figures: what may be returned, in which form it is kept, what is refused."""
 
+import re
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -7,6 +9,10 @@ import torch
 
 from plusx.explore.controls import ExploreError
 from plusx.explore.figures import COLOURS, normalise, number, table
+
+
+def grid(z, x=(1, 2, 3), y=(10, 20), **trace):
+    return {"data": [{"type": "heatmap", "x": x, "y": y, "z": z, **trace}], "layout": {"title": "t"}}
 
 
 def figure(y, **layout):
@@ -39,8 +45,8 @@ def test_a_plotly_figure_equals_its_dict():
 
 
 def test_two_dimensional_data_keep_their_shape():
-    _, normal = normalise({"data": [{"type": "heatmap", "z": [[1, 2], [3, 4]]}], "layout": {"title": "t"}}, "f()")
-    assert normal["data"][0]["z"].shape == (2, 2)
+    _, normal = normalise(grid([[1, 2, 3], [4, 5, 6]]), "f()")
+    assert normal["data"][0]["z"].shape == (2, 3)
 
 
 def test_every_axis_gets_the_shared_looks_and_keeps_its_own():
@@ -63,6 +69,9 @@ def test_every_axis_gets_the_shared_looks_and_keeps_its_own():
         (figure([object()]), "f(a=1): data[0].y[0] is object"),
         ({"data": [{"x": [1, 2], "y": [1]}], "layout": {"title": "t"}}, "f(a=1): data[0] has 2 x and 1 y"),
         (figure([1j]), "f(a=1): data[0].y[0] is complex"),
+        (grid([[1, 2], [3, 4], [5, 6]]), "f(a=1): data[0] has a z (3, 2), 2 y and 3 x"),
+        (grid([[1, 2, 3], [4, 5]]), "f(a=1): data[0] has a z with rows of unequal length, 2 y and 3 x"),
+        (grid([[1, 2, 3], [4, 5, 6]], x=None), "f(a=1): data[0] has z but not both x and y"),
     ],
 )
 def test_refusals_name_the_state_and_the_place(returned, message):
@@ -113,3 +122,16 @@ def test_traces_over_one_x_share_a_table():
     html = table(normal)
     assert html.count("<table>") == 2
     assert "&lt;plain&gt;: norm" in html and "<td>–</td>" in html and "series 3: norm" in html
+
+
+def test_a_grid_has_a_table_of_its_own():
+    html = table(normalise(grid([[1, 2, 3], [4, None, 6]], name="skip", colorbar={"title": "loss"}), "f()")[1])
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in html.split("<tr>")[1:]]
+    assert rows == [["y ↓ x →", "1", "2", "3"], ["10", "1", "2", "3"], ["20", "4", "–", "6"]]
+    assert "<caption>skip: loss</caption>" in html
+
+
+def test_a_surface_has_a_scene_and_no_flat_axes():
+    _, normal = normalise(grid([[1, 2, 3], [4, 5, 6]], type="surface"), "f()")
+    assert normal["layout"]["scene"]["xaxis"]["color"] == "ink"
+    assert not normal["layout"].keys() & {"xaxis", "yaxis"}

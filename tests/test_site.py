@@ -2,8 +2,10 @@
 
 import random
 import re
+from pathlib import Path
 
 import pytest
+from browser import ROOT
 
 WIDTHS = (1280, 390)
 THEMES = ("light", "dark")
@@ -16,12 +18,17 @@ PICTURE = """root => {
   const nodes = [...plot.querySelectorAll('.main-svg path, .main-svg text')];
   return { words: root.querySelector('.px-result').textContent,
            label: root.querySelector('.px-figure').getAttribute('aria-label'),
+           solids: (plot.data ?? []).filter((trace) => trace.type === 'surface').map((trace) => trace.z.join()),
+           camera: JSON.stringify(plot.layout?.scene?.camera ?? null),
            shapes: nodes.filter((node) => !node.closest('.hoverlayer')).map(seen) };
 }"""
 
 
 def ready(page):
-    """Every explorer of the page decoded and drawn."""
+    """Every explorer of the page decoded and drawn, the 3-D ones as if a pointer had come near."""
+    page.wait_for_function("[...document.querySelectorAll('.plusx-explore fieldset')].every(e => !e.disabled)")
+    for root in page.locator(".plusx-explore[data-bundle=gl3d]").all():
+        root.dispatch_event("pointerenter")
     page.wait_for_function(
         "[...document.querySelectorAll('.plusx-explore')].every(e => e.classList.contains('px-live'))", timeout=20_000
     )
@@ -291,7 +298,9 @@ def test_plotly_waits_for_an_explorer(site_url, pages, open_page):
         page.on("request", lambda request, asked=asked: asked.append(request.url))
         page.goto(f"{site_url}/{name}")
         page.wait_for_timeout(800)
-        assert any("plotly" in url for url in asked) == bool(explorers(page)), name
+        flat = page.locator(".plusx-explore:not([data-bundle=gl3d])").count() > 0
+        assert any("plotly" in url for url in asked) == flat, name
+        assert not any("gl3d" in url for url in asked), name
         page.context.close()
 
 
@@ -384,3 +393,124 @@ def test_random_walk_over_traces_that_come_and_go(gallery, open_page):
         settle(page)
         assert shown_equals_fresh(page, root)
     assert errors == []
+
+
+# A heat map, contours and a surface, all of which follow one switch.
+GRIDS = ["heatmap", "contour", "surface"]
+
+
+@pytest.fixture
+def grids(tmp_path):
+    import numpy as np
+
+    from plusx.explore import static
+    from plusx.explore.controls import bind
+    from plusx.explore.states import DEFAULT, Explorer
+
+    x, y = np.linspace(-1, 1, 13), np.linspace(0, 2, 9)
+
+    def drawn(kind):
+        def function(bowl):
+            z = np.round(x**2 * (2 * bowl - 1) + y[:, None], 3)
+            trace = dict(type=kind, x=x, y=y, z=z, colorbar=dict(title="loss"))
+            axes = dict(xaxis=dict(title="along"), yaxis=dict(title="across"))
+            axes = dict(scene=axes | dict(zaxis=dict(title="loss"))) if kind == "surface" else axes
+            return dict(data=[trace], layout=dict(title=f"{kind}, {bowl}", **axes))
+
+        function.__name__ = kind
+        return function
+
+    static._shown.clear()
+    fragments = [static.fragment(Explorer(drawn(k), bind(drawn(k), dict(bowl=True)), DEFAULT)) for k in GRIDS]
+    assets = tmp_path / "assets"
+    assets.mkdir()
+    for asset in ("explore/explore.css", "explore/explore.js"):
+        (assets / Path(asset).name).write_bytes((ROOT / "src" / "plusx" / asset).read_bytes())
+    for bundle in ("cartesian", "gl3d"):
+        file = f"plotly-{bundle}.min.js"
+        (assets / file).write_bytes((ROOT / "node_modules" / f"plotly.js-{bundle}-dist-min" / file).read_bytes())
+    path = tmp_path / "grids.html"
+    path.write_text(
+        "<!doctype html><html lang='en' data-theme='light'><head><meta charset='utf-8'><title>Grids</title>"
+        "<link rel='stylesheet' href='assets/explore.css'><script defer src='assets/explore.js'></script></head>"
+        f"<body><main><h1>Grids</h1>{''.join(fragments)}</main></body></html>"
+    )
+    return path.as_uri()
+
+
+def test_grids_and_solids_follow_their_switch(grids, open_page, axe):
+    page, foreign, errors = open_page(grids)
+    ready(page)
+    for root, kind in zip(explorers(page), GRIDS):
+        built = root.locator(".px-table").inner_html()
+        root.locator(".px-data summary").click()
+        settle(page)
+        assert re.sub(r"\s+", "", root.locator(".px-table").inner_html()) == re.sub(r"\s+", "", built), kind
+        assert root.locator(".px-table caption").text_content().endswith(": loss")
+        corner = root.locator(".px-table tbody tr").first.locator("td")
+        assert corner.all_text_contents()[:2] == ["0", "1"]  # z at the least y and x: x**2 + y
+        root.locator("[role=switch]").click()
+        settle(page)
+        assert picture(root)["words"] == f"{kind}, False"
+        assert corner.all_text_contents()[:2] == ["0", "-1"]
+        shown = root.evaluate("e => e.querySelector('.px-plot').data[0].z[0][0]")
+        assert shown == -1
+    assert foreign == [] and errors == []
+    assert axe(page) == []
+
+
+def test_a_surface_waits_for_a_touch_or_a_link(grids, open_page):
+    def open_watched(url):
+        page, _, _ = open_page("about:blank")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url) if "gl3d" in request.url else None)
+        page.goto(url)
+        return page, asked
+
+    page, asked = open_watched(grids)
+    page.wait_for_timeout(600)
+    assert asked == []
+    page.locator("[data-bundle=gl3d] .px-figure").hover()
+    page.locator("[data-bundle=gl3d].px-live").wait_for()
+    assert len(asked) == 1
+    page, asked = open_watched(f"{grids}#surface?bowl=off")
+    page.locator("[data-bundle=gl3d].px-live").wait_for()
+    assert len(asked) == 1
+
+
+def test_turning_a_surface_outlives_a_toggle(grids, open_page):
+    page, _, _ = open_page(grids)
+    ready(page)
+    root = page.locator("[data-bundle=gl3d]")
+    camera = "e.querySelector('.px-plot')._fullLayout.scene._scene.getCamera()"
+    eye = f"e => {{ const {{ eye }} = {camera}; return [eye.x, eye.y]; }}"
+    start = root.evaluate(eye)
+    root.locator(".px-figure").scroll_into_view_if_needed()
+    box = root.locator(".px-figure").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 + 80, box["y"] + box["height"] / 2, steps=8)
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    turned = root.evaluate(eye)
+    assert turned != pytest.approx(start, abs=0.05)
+    root.locator("[role=switch]").click()
+    page.wait_for_timeout(300)
+    assert root.evaluate(eye) == pytest.approx(turned, abs=0.01)
+
+
+def test_without_webgl_the_still_stays_and_it_is_said(grids, open_page):
+    page, _, _ = open_page("about:blank")
+    page.add_init_script(
+        "const real = HTMLCanvasElement.prototype.getContext;"
+        "HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {"
+        " return kind.includes('webgl') ? null : real.call(this, kind, ...rest); };"
+    )
+    page.goto(grids)
+    root = page.locator("[data-bundle=gl3d]")
+    root.locator("[role=switch]").click()
+    message = root.locator(".px-message[role=alert]")
+    message.wait_for(state="visible")
+    assert "no 3-D" in message.text_content()
+    assert root.locator(".px-result").text_content() == "surface, False"
+    assert root.locator(".px-still.px-wide svg").is_visible()

@@ -118,12 +118,32 @@ def test_ids_are_unique(page):
 
 
 def test_the_bundle_is_the_smallest_that_draws_every_state():
-    def sometimes(heat, a):
-        data = [dict(type="heatmap", z=[[1, 2]])] if heat else [dict(x=[1], y=[1])]
+    def sometimes(kind, a):
+        data = [
+            dict(x=[1, 2], y=[1, 2])
+            if kind in ("none", "scatter")
+            else dict(type=kind, x=[1, 2], y=[1, 2], z=[[1, 2], [3, 4]])
+        ]
         return dict(data=data, layout=dict(title="t"))
 
-    assert 'data-bundle="cartesian"' in fragment(sometimes, heat=False, a=True)
-    assert 'data-bundle="basic"' in fragment()
+    kinds = {"basic": "scatter", "cartesian": "contour", "gl3d": "surface"}
+    for bundle, kind in kinds.items():
+        assert f'data-bundle="{bundle}"' in fragment(sometimes, kind=["none", kind], a=True)
+    with pytest.raises(ExploreError, match="sometimes mixes contour, surface, which no bundle of plotly draws"):
+        fragment(sometimes, kind=["contour", "surface"], a=True)
+
+
+def test_a_scale_bar_runs_from_the_least_to_the_greatest_colour():
+    def heat(a):
+        look = dict(colorscale=[[0, "#ff0000"], [1, "#0000ff"]], zmin=0, zmax=2, colorbar=dict(title="<loss>"))
+        return dict(data=[dict(type="heatmap", x=[1, 2], y=[1], z=[[0, 1]], **look)], layout=dict(title="t"))
+
+    text = fragment(heat, a=True)
+    bar = text[text.index("&lt;loss&gt;: 0 ") :]
+    assert re.findall('fill="(#[0-9a-f]+)"', bar)[:25:24] == ["#ff0000", "#0000ff"]
+    assert "</svg> 2</span>" in bar
+    common, _ = decode(re.search('class="px-states">([^<]+)<', text).group(1))
+    assert common["data"][0]["showscale"] is False
 
 
 def test_two_explorers_of_one_name_are_refused(monkeypatch):

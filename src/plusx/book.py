@@ -28,6 +28,7 @@ STAMP = ".inputs"
 BUNDLES = {
     "basic": "plotly.js-basic-dist-min/plotly-basic.min.js",
     "cartesian": "plotly.js-cartesian-dist-min/plotly-cartesian.min.js",
+    "gl3d": "plotly.js-gl3d-dist-min/plotly-gl3d.min.js",
 }
 FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
 EXPLORER = re.compile(r'<div\b[^>]*\bclass="plusx-explore\b[^>]*>')

@@ -6,22 +6,28 @@
   "use strict";
 
   const here = new URL(".", document.currentScript.src);
-  const config = { displayModeBar: false, responsive: true, doubleClick: false };
+  const config = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
   const atOnce = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
-  const bundles = ["basic", "cartesian"]; // each draws all that the one before it draws
-  let plotly; // the promise of window.Plotly, once asked for
+  const flat = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
+  const loading = new Map(); // bundle -> the promise of its Plotly
 
-  /** Plotly in the smallest bundle that draws every explorer of this page. */
-  function loadPlotly() {
-    plotly ??= new Promise((resolve, reject) => {
-      const needed = [...document.querySelectorAll(".plusx-explore")].map((root) => bundles.indexOf(root.dataset.bundle));
-      const script = document.createElement("script");
-      script.src = new URL(`plotly-${bundles[Math.max(...needed)]}.min.js`, here);
-      script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error("the plotting library did not load"));
-      document.head.append(script);
-    });
-    return plotly;
+  /** Plotly in the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
+  function loadPlotly(root) {
+    let { bundle } = root.dataset;
+    if (flat.includes(bundle)) {
+      const needed = [...document.querySelectorAll(".plusx-explore")].map((each) => flat.indexOf(each.dataset.bundle));
+      bundle = flat[Math.max(...needed)];
+    }
+    if (!loading.has(bundle)) {
+      loading.set(bundle, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = new URL(`plotly-${bundle}.min.js`, here);
+        script.onload = () => resolve(window.Plotly); // before any other script runs, so it is this one's
+        script.onerror = () => reject(new Error("The plotting library did not load"));
+        document.head.append(script);
+      }));
+    }
+    return loading.get(bundle);
   }
 
   /**
@@ -80,19 +86,32 @@
   /** The figure's data as tables, as `table` in figures.py builds them. */
   function tables(figure) {
     const cells = (values) => Array.from(values, (value) => (typeof value === "string" ? value : number(value)));
-    const axisTitle = (axis) => figure.layout[`${axis[0]}axis${axis.slice(1)}`]?.title?.text || axis[0];
+    const axisTitle = (trace, key) => {
+      let axis = figure.layout[`${key}axis${(trace[`${key}axis`] ?? key).slice(1)}`];
+      if (key === "z") axis = trace.colorbar;
+      if (trace.type === "surface") axis = figure.layout.scene[`${key}axis`];
+      return axis?.title?.text || key;
+    };
     const parts = [];
     figure.data.forEach((trace, index) => {
       if (!trace.x || !trace.y || trace.hoverinfo === "skip") return;
-      const head = axisTitle(trace.xaxis || "x");
+      const head = axisTitle(trace, "x");
       const x = cells(trace.x);
+      const name = trace.name || `series ${index + 1}`;
+      if (trace.z) {
+        const columns = [cells(trace.y), ...x.map((_, i) => cells(trace.z.map((row) => row[i])))];
+        const caption = `${name}: ${axisTitle(trace, "z")}`;
+        parts.push({ caption, head: [`${axisTitle(trace, "y")} ↓ ${head} →`, ...x], columns });
+        return;
+      }
       const key = JSON.stringify([head, x]);
       if (parts.at(-1)?.key !== key) parts.push({ key, head: [head], columns: [x] });
-      parts.at(-1).head.push(`${trace.name || `series ${index + 1}`}: ${axisTitle(trace.yaxis || "y")}`);
+      parts.at(-1).head.push(`${name}: ${axisTitle(trace, "y")}`);
       parts.at(-1).columns.push(cells(trace.y));
     });
-    return parts.map(({ head, columns }) => {
+    return parts.map(({ caption, head, columns }) => {
       const table = document.createElement("table");
+      if (caption) table.createCaption().textContent = caption;
       const header = table.createTHead().insertRow();
       for (const title of head) {
         const cell = document.createElement("th");
@@ -243,7 +262,7 @@
       this.fillTable();
       this.stale = true;
       // Until plotly is there the still shows the start, so any other state dims it.
-      this.root.classList.toggle("px-pending", !window.Plotly && this.state().join() !== this.start.join());
+      this.root.classList.toggle("px-pending", !this.plotly && this.state().join() !== this.start.join());
       if (!this.frame) this.draw();
     }
 
@@ -253,7 +272,7 @@
     }
 
     draw() {
-      if (!window.Plotly || !this.stale) return;
+      if (!this.plotly || !this.stale) return;
       this.stale = false;
       this.frame = requestAnimationFrame(() => {
         this.frame = 0;
@@ -262,10 +281,10 @@
       if (this.onlyPointsMove()) {
         // Spares plotly its axes, more than half of a redraw. Rejected when the next state interrupts.
         const frame = { data: this.current.data.map(({ x, y }) => ({ x, y })), traces: this.current.data.map((_, i) => i) };
-        window.Plotly.animate(this.plot, frame, atOnce).catch(() => {});
+        this.plotly.animate(this.plot, frame, atOnce).catch(() => {});
       } else {
         const { data, layout } = painted(this.current, paletteOf(this.root));
-        window.Plotly.react(this.plot, data, layout, config);
+        this.plotly.react(this.plot, data, layout, config);
       }
       this.drawn = this.chosen;
       this.root.classList.remove("px-pending");
@@ -283,15 +302,23 @@
       message.hidden = false;
       return;
     }
-    const draw = () =>
-      loadPlotly().then(
-        () => explorer.draw(),
-        () => explorer.say("The plotting library did not load: the picture stays at the start, the words and the data follow the controls."),
-      );
+    const solid = root.dataset.bundle === "gl3d";
+    const draw = async () => {
+      try {
+        if (solid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws no 3-D");
+        explorer.plotly = await loadPlotly(root);
+      } catch (error) {
+        explorer.say(`${error.message}: the picture stays at the start, the words and the data follow the controls.`);
+        return;
+      }
+      explorer.draw();
+    };
     for (const touch of ["pointerenter", "focusin", "input"]) root.addEventListener(touch, draw, { once: true });
     const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));
-    if (document.readyState === "complete") idle(draw);
-    else window.addEventListener("load", () => idle(draw));
+    if (!solid || root.matches(".px-pending")) { // the largest bundle comes with a touch, or where a link asks for more
+      if (document.readyState === "complete") idle(draw);
+      else window.addEventListener("load", () => idle(draw));
+    }
     window.addEventListener("hashchange", () => explorer.followLink());
     const redraw = () => {
       explorer.stale = true;

@@ -36,6 +36,13 @@ _AXIS = {
     "ticklabeloverflow": "allow",
     "tickangle": 0,
 }
+_SCENE_AXIS = {"color": "ink", "gridcolor": "muted", "showspikes": False, "showbackground": False}
+_SCENE = {
+    "aspectmode": "cube",
+    "dragmode": "turntable",
+    "uirevision": "kept",  # the reader's own turn of the picture outlives a toggle
+    **{f"{axis}axis": _SCENE_AXIS for axis in "xyz"},
+}
 _LAYOUT = {
     "height": HEIGHT,
     "margin": {"l": 60, "r": 16, "t": 36, "b": 48},
@@ -69,12 +76,29 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         raise ExploreError(f"explore: {where} returned no layout.title; say the result of this state in it.")
     data = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
     for i, trace in enumerate(data):
-        lengths = [len(trace[key]) for key in ("x", "y") if trace.get(key) is not None]
-        if "z" not in trace and len(set(lengths)) > 1:
-            raise ExploreError(f"explore: {where}: data[{i}] has {lengths[0]} x and {lengths[1]} y. Make them match.")
-    axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
-    base = {**_LAYOUT, **{axis: _AXIS for axis in axes}}
+        _check_lengths(trace, f"{where}: data[{i}]")
+    if any(trace.get("type") == "surface" for trace in data):
+        base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
+    else:
+        axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
+        base = {**_LAYOUT, **{axis: _AXIS for axis in axes}}
     return title, {"data": data, "layout": _merged(base, layout)}
+
+
+def _check_lengths(trace: dict, where: str):
+    x, y, z = (trace.get(key) for key in "xyz")
+    if z is None:
+        if x is not None and y is not None and len(x) != len(y):
+            raise ExploreError(f"explore: {where} has {len(x)} x and {len(y)} y. Make them match.")
+        return
+    if x is None or y is None:
+        raise ExploreError(f"explore: {where} has z but not both x and y. Give x per column and y per row.")
+    shape = z.shape if isinstance(z, np.ndarray) else "with rows of unequal length"
+    if shape != (len(y), len(x)):
+        raise ExploreError(
+            f"explore: {where} has a z {shape}, {len(y)} y and {len(x)} x. "
+            f"Give z one row per y and one column per x: ({len(y)}, {len(x)})."
+        )
 
 
 def _plain(node: Any, where: str, arrays: bool) -> Any:
@@ -158,26 +182,31 @@ def number(value: float) -> str:
 
 
 def table(figure: dict) -> str:
-    """The figure's data as HTML tables; traces over the same x share one."""
-    axes = figure["layout"]
-    parts: list[tuple[str, list, list]] = []  # x key, header, columns
+    """The figure's data as HTML tables; traces over the same x share one, a grid has its own."""
+    parts: list[tuple] = []  # what traces share, caption, header, columns
     for index, trace in enumerate(figure["data"]):
         if trace.get("x") is None or trace.get("y") is None or trace.get("hoverinfo") == "skip":
             continue
         x, y = (_cells(trace[key]) for key in "xy")
-        x_title, y_title = (_axis_title(axes, trace.get(f"{key}axis", key), key) for key in "xy")
+        x_title, y_title = (_axis_title(figure, trace, key) for key in "xy")
         name = trace.get("name") or f"series {index + 1}"
+        if trace.get("z") is not None:
+            caption = f"{name}: {_axis_title(figure, trace, 'z')}"
+            parts.append((None, caption, [f"{y_title} ↓ {x_title} →", *x], [y, *map(_cells, trace["z"].T)]))
+            continue
         if not parts or parts[-1][0] != (x_title, x):
-            parts.append(((x_title, x), [x_title], [x]))
-        parts[-1][1].append(f"{name}: {y_title}")
-        parts[-1][2].append(y)
+            parts.append(((x_title, x), None, [x_title], [x]))
+        parts[-1][2].append(f"{name}: {y_title}")
+        parts[-1][3].append(y)
     return "".join(
-        "<table><thead><tr>"
+        "<table>"
+        + (f"<caption>{html.escape(caption)}</caption>" if caption else "")
+        + "<thead><tr>"
         + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in header)
         + "</tr></thead><tbody>"
         + "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in zip(*columns))
         + "</tbody></table>"
-        for _, header, columns in parts
+        for _, caption, header, columns in parts
     )
 
 
@@ -185,5 +214,13 @@ def _cells(values: Any) -> list[str]:
     return [value if isinstance(value, str) else number(value) for value in values]
 
 
-def _axis_title(layout: dict, axis: str, fallback: str) -> str:
-    return layout.get(f"{axis[0]}axis{axis[1:]}", {}).get("title", {}).get("text") or fallback
+def _axis_title(figure: dict, trace: dict, key: str) -> str:
+    """The title of a trace's axis; a grid's z is named by its scene or its colour bar."""
+    layout = figure["layout"]
+    if trace.get("type") == "surface":
+        axis = layout["scene"].get(f"{key}axis", {})
+    elif key == "z":
+        axis = trace.get("colorbar", {})
+    else:
+        axis = layout.get(f"{key}axis{trace.get(f'{key}axis', key)[1:]}", {})
+    return axis.get("title", {}).get("text") or key

@@ -22,7 +22,7 @@ def panel(explorer: Explorer) -> widgets.VBox:
     reset = widgets.Button(description="Reset", layout={"width": "auto"})
     result, message, data = widgets.HTML(), widgets.HTML(), widgets.HTML()
     figure = go.FigureWidget()
-    figure._config = {**figure._config, "displayModeBar": False, "responsive": True}
+    figure._config = {**figure._config, "displayModeBar": False, "responsive": True, "scrollZoom": False}
     known: dict[tuple, tuple[str, dict]] = {}
 
     def show(_=None):

@@ -6,13 +6,19 @@ Here lives the markup. The behaviour is in explore.js, the looks are in explore.
 import html
 import json
 
-from .controls import Control, ExploreError
-from .figures import COLOURS, NEUTRALS, table
-from .states import Explorer
-from .still import still
+from matplotlib.colors import to_hex
 
-# The smallest plotly bundle that draws a trace type; a page loads the largest one it needs.
-_BUNDLES = {"scatter": "basic", "bar": "basic", "pie": "basic"}
+from .controls import Control, ExploreError
+from .figures import COLOURS, NEUTRALS, number, table
+from .states import Explorer
+from .still import colours, limits, still
+
+# What each of plotly's bundles draws, smallest first.
+_BUNDLES = {
+    "basic": {"scatter", "bar"},
+    "cartesian": {"scatter", "bar", "heatmap", "contour"},
+    "gl3d": {"scatter", "surface"},
+}
 _shown: set[str] = set()
 
 
@@ -28,7 +34,10 @@ def fragment(explorer: Explorer) -> str:
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
     types = {trace.get("type", "scatter") for _, each in results for trace in each["data"]}
-    bundle = "basic" if all(kind in _BUNDLES for kind in types) else "cartesian"
+    bundle = next((name for name, drawn in _BUNDLES.items() if types <= drawn), None)
+    if bundle is None:
+        mixed = ", ".join(sorted(types))
+        raise ExploreError(f"explore: {explorer.name} mixes {mixed}, which no bundle of plotly draws. Split it in two.")
     name = html.escape(explorer.name)
     controls = "\n".join(_markup(explorer.name, index, control) for index, control in enumerate(explorer.controls))
     figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
@@ -63,10 +72,32 @@ def for_page(figure: dict) -> dict:
         for index, trace in enumerate(figure["data"])
         if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
     ]
-    layout = figure["layout"]
+    layout, data = figure["layout"], figure["data"]
     shown = layout.get("showlegend", len(entries) > 1)
-    layout = {**layout, "showlegend": False, "margin": {**layout["margin"], "t": 12}}
-    return {**figure, "layout": layout, "legend": "".join(entries) if shown else ""}
+    legend = "".join(entries) if shown else ""
+    for index, trace in enumerate(data):
+        if trace.get("z") is not None:
+            legend += _scale_bar(trace) if trace.get("showscale", True) else ""
+            data = [*data[:index], {**trace, "showscale": False}, *data[index + 1 :]]
+    if "scene" in layout:
+        legend += "<span>Drag the picture to turn it.</span>"
+    else:
+        layout = {**layout, "margin": {**layout["margin"], "t": 12}}
+    return {**figure, "data": data, "layout": {**layout, "showlegend": False}, "legend": legend}
+
+
+def _scale_bar(trace: dict) -> str:
+    """A grid's colours from its least to its greatest value."""
+    low, high = limits(trace)
+    bar, scale = trace.get("colorbar", {}), colours(trace)
+    ends = bar.get("ticktext") or [number(low), number(high)]
+    name = bar.get("title", {}).get("text") or trace.get("name") or "z"
+    cells = "".join(f'<rect x="{4 * i}" width="4.5" height="12" fill="{to_hex(scale(i / 24))}"/>' for i in range(25))
+    return (
+        f"<span>{html.escape(name)}: {html.escape(str(ends[0]))} "
+        f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{cells}</svg> '
+        f"{html.escape(str(ends[-1]))}</span>"
+    )
 
 
 def _swatch(trace: dict, colour: str) -> str:

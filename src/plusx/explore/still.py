@@ -9,9 +9,11 @@ import re
 
 import matplotlib
 import numpy as np
+from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse, Rectangle
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from .controls import ExploreError
@@ -58,6 +60,9 @@ def still(figure: dict, width: int, prefix: str) -> str:
         canvas = Figure(figsize=(width / 96, height / 96), dpi=96)
         axes = {}
         for index, trace in enumerate(figure["data"]):
+            if trace.get("type") == "surface":
+                _surface(canvas, trace, layout["scene"])
+                continue
             key = trace.get("xaxis", "x"), trace.get("yaxis", "y")
             if key not in axes:
                 axes[key] = _axes(canvas, layout, width, height, *key)
@@ -68,7 +73,7 @@ def still(figure: dict, width: int, prefix: str) -> str:
         for note in layout.get("annotations", []):
             _note(axes, note)
         out = io.StringIO()
-        canvas.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        canvas.savefig(out, format="svg", dpi=192, transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
@@ -126,12 +131,15 @@ def _scale(axis, side: str, given: dict, partner: str):
 
 def _draw(axis, trace: dict, colour: str):
     kind = trace.get("type", "scatter")
-    if kind not in ("scatter", "bar"):
-        raise ExploreError(
-            f"explore: no still picture for a trace of type '{kind}'. Use scatter or bar, or extend still.py."
-        )
     if trace.get("visible") in (False, "legendonly"):
         return
+    if kind in ("heatmap", "contour"):
+        return _grid(axis, trace)
+    if kind not in ("scatter", "bar"):
+        raise ExploreError(
+            f"explore: no still picture for a trace of type '{kind}'. "
+            "Use scatter, bar, heatmap, contour or surface, or extend still.py."
+        )
     line, marker = trace.get("line", {}), trace.get("marker", {})
     look = {"alpha": trace.get("opacity")}
     x, y = trace.get("x"), trace.get("y")
@@ -177,6 +185,74 @@ def _draw(axis, trace: dict, colour: str):
         }
         for at_x, at_y, text in zip(x, y, trace.get("text", [])):
             axis.text(at_x, at_y, text, ha="center", va="center", **letters)
+
+
+def limits(trace: dict) -> tuple[float, float]:
+    """The values of z at the two ends of a grid's colours."""
+    low, high = (trace.get(f"{'c' if trace['type'] == 'surface' else 'z'}{end}") for end in ("min", "max"))
+    return (np.nanmin(trace["z"]), np.nanmax(trace["z"])) if low is None or high is None else (low, high)
+
+
+def colours(trace: dict) -> Colormap:
+    """A grid's colour scale, from 0 to 1."""
+    given = trace.get("colorscale", "Viridis")
+    if isinstance(given, list):
+        scale = LinearSegmentedColormap.from_list("given", given)
+    elif given in ("Viridis", "Cividis"):
+        scale = matplotlib.colormaps[given.lower()]
+    else:
+        raise ExploreError(
+            f"explore: no still picture with the colour scale {given!r}. "
+            "Use 'Viridis', 'Cividis' or a list of [place, colour]."
+        )
+    return scale.reversed() if trace.get("reversescale") else scale
+
+
+def _grid(axis, trace: dict):
+    """A heat map or contours. Many small cells make one picture rather than as many paths."""
+    low, high = limits(trace)
+    look = {"cmap": colours(trace), "vmin": low, "vmax": high}
+    lines = trace.get("contours", {})
+    how = lines.get("coloring", "fill") if trace["type"] == "contour" else "heatmap"
+    x, y, z = trace["x"], trace["y"], trace["z"]
+    if how == "heatmap":
+        axis.pcolormesh(x, y, z, shading="nearest", rasterized=True, **look)
+        if trace["type"] == "heatmap":
+            return
+    start, end = lines.get("start", low), lines.get("end", high)
+    size = lines.get("size", (end - start) / 15)
+    levels = np.arange(start, end + size / 2, size)
+    if how == "fill":
+        axis.contourf(x, y, z, levels=levels, extend="both", **look)
+    edge = {"colors": trace.get("line", {}).get("color", _STANDINS["ink"]), "alpha": 0.6}
+    axis.contour(x, y, z, levels=levels, linewidths=0.4, **(look if how == "lines" else edge))
+
+
+def _surface(canvas: Figure, trace: dict, scene: dict):
+    """A surface seen from where plotly's camera stands."""
+    axis = canvas.add_axes((0, 0, 1, 1), projection="3d")
+    axis.patch.set_alpha(0)
+    low, high = limits(trace)
+    across, along = np.meshgrid(trace["x"], trace["y"])
+    axis.plot_surface(
+        across, along, trace["z"], cmap=colours(trace), vmin=low, vmax=high, rstride=1, cstride=1,
+        linewidth=0, antialiased=False, rasterized=True,
+    )  # fmt: skip
+    eye = {"x": 1.25, "y": 1.25, "z": 1.25, **scene.get("camera", {}).get("eye", {})}
+    axis.view_init(
+        elev=np.degrees(np.arctan2(eye["z"], np.hypot(eye["x"], eye["y"]))),
+        azim=np.degrees(np.arctan2(eye["y"], eye["x"])),
+    )
+    axis.set_box_aspect((1, 1, 1), zoom=0.85)
+    for side in "xyz":
+        given, part = scene.get(f"{side}axis", {}), getattr(axis, f"{side}axis")
+        part.pane.set_visible(False)
+        part.set_major_locator(MaxNLocator(4))
+        if "range" in given:
+            getattr(axis, f"set_{side}lim")(*given["range"])
+        if "tickvals" in given:
+            getattr(axis, f"set_{side}ticks")(given["tickvals"], given.get("ticktext"))
+        getattr(axis, f"set_{side}label")(given.get("title", {}).get("text", side))
 
 
 def _place(axes: dict, item: dict):
