@@ -115,3 +115,9 @@ def test_a_surface_is_seen_from_where_the_camera_stands():
 def test_what_it_cannot_draw_is_refused(data, layout, message):
     with pytest.raises(ExploreError, match=message):
         svg(data, **layout)
+
+
+def test_tick_labels_keep_all_their_digits():
+    axis = {"range": [0, 0.01], "tickvals": [0.0034, 0.01234], "ticktext": ["0.0034", "a = 0.01234"]}
+    text = ET.tostring(svg([dict(x=[0, 1], y=[0, 0.01])], yaxis=axis), "unicode")
+    assert ">0.0034<" in text and ">a = 0.01234<" in text

@@ -80,7 +80,8 @@ def still(figure: dict, width: int, prefix: str) -> str:
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
     svg = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', svg, count=1)
     svg = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", svg)
-    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    # Two decimals are enough for a place, inside a tag; between tags stand the reader's numbers.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
     svg = re.sub(r"\s*\n\s*", " ", svg)
     for name, standin in _STANDINS.items():
         svg = svg.replace(standin, f"var(--px-{name})")
