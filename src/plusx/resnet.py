@@ -39,8 +39,9 @@ class Linear(nn.Module):
 
 
 class BatchNorm(nn.Module):
-    """BatchNorm over the batch, each net by itself: (..., S, batch, width) keeps its shape.
+    """BatchNorm over the batch, each net by itself: (S, batch, width) keeps its shape.
 
+    In evaluation x may have leading dimensions, (..., S, batch, width).
     1502.03167, algorithms 1 and 2, with the numbers of `torch.nn.BatchNorm1d`: eps 1e-5,
     running averages by a tenth. All parameters and averages: (S, 1, width).
     """
@@ -55,7 +56,8 @@ class BatchNorm(nn.Module):
     def forward(self, x):
         mean, variance = self.mean, self.variance
         if self.training:
-            variance, mean = torch.var_mean(x, dim=-2, correction=0, keepdim=True)
+            mean = x.mean(-2, keepdim=True)
+            variance = (x - mean).square().mean(-2, keepdim=True)  # faster than torch.var here
             with torch.no_grad():
                 batch = x.shape[-2]
                 self.mean.lerp_(mean, 0.1)
@@ -86,7 +88,7 @@ def resnet_mlp(inputs, width, blocks, classes, *, order="full pre-activation", s
     """Linear, `blocks` blocks, (norm and relu,) Linear: (..., batch, inputs) to (S, batch, classes).
 
     The blocks are net[1] to net[blocks]. The two pre-activation orders need the norm and
-    relu after the last block (1603.05027, section 4.1); the others end without.
+    relu after the last block (1603.05027, appendix); the others end without.
     Each seed draws its own net.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
