@@ -14,10 +14,12 @@ CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
 
 # Click, then milliseconds until the cell's picture has changed and the frame that shows it is out.
 CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
+  const plots = [...cell.querySelectorAll('.js-plotly-plot')];
   const drawn = () => [...cell.querySelectorAll('.main-svg path, .main-svg text, .jp-OutputArea img')]
-    .map(n => n.getAttribute('d') + n.getAttribute('src') + n.getAttribute('style') + n.textContent).join();
+    .map(n => [...['d', 'transform', 'src', 'style'].map(a => n.getAttribute(a)), n.textContent].join()).join()
+    + plots.flatMap(p => p.data.filter(t => t.type === 'surface').map(t => t.z.join())).join();
   const before = drawn(), begun = performance.now();
-  const watch = new MutationObserver(() => {
+  const look = () => {
     if (drawn() === before) return;
     watch.disconnect();
     requestAnimationFrame(() => {
@@ -25,9 +27,11 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
       channel.port1.onmessage = () => done(performance.now() - begun);
       channel.port2.postMessage(0);
     });
-  });
+  };
+  const watch = new MutationObserver(look);
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
-  setTimeout(() => { watch.disconnect(); done(null); }, 3000);
+  for (const plot of plots) plot.on('plotly_afterplot', look); // a canvas changes without a mutation
+  setTimeout(() => { watch.disconnect(); done(null); }, 5000);
   control.click();
 })"""
 
@@ -67,7 +71,7 @@ def run_all(page, url, notebook):
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
     page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=180_000)
+    page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=300_000)
     page.wait_for_function(f"() => {NOTEBOOK}.sessionContext.session.kernel.status === 'idle'", timeout=60_000)
     outputs = page.evaluate(f"() => {CODE_CELLS}.flatMap(c => c.model.outputs.toJSON())")
     return [output for output in outputs if output["output_type"] == "error"]
@@ -93,5 +97,5 @@ def show(page, index, picture):
 
 
 def click_to_redraw(page, cell, control):
-    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 3 s."""
+    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 5 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])

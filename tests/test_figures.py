@@ -51,9 +51,16 @@ def test_two_dimensional_data_keep_their_shape():
 
 def test_every_axis_gets_the_shared_looks_and_keeps_its_own():
     _, normal = normalise(figure([1], yaxis2={"title": "slope", "gridcolor": "red"}), "f()")
-    assert normal["layout"]["xaxis"]["automargin"] is True
+    assert normal["layout"]["xaxis"]["automargin"] == "height"
+    assert normal["layout"]["yaxis2"]["automargin"] == "width"
     assert normal["layout"]["yaxis2"]["gridcolor"] == "red"
     assert normal["layout"]["yaxis2"]["title"] == {"text": "slope"}
+
+
+def test_no_label_is_empty():
+    trace = {"type": "scatter", "y": [1, 2], "text": ["", "b"]}
+    _, normal = normalise({"data": [trace], "layout": {"title": "t"}}, "f()")
+    assert normal["data"][0]["text"] == [" ", "b"]
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,14 @@ PICTURE = """root => {
   const plot = root.querySelector('.px-plot');
   const seen = (node) => [node.getAttribute('d') ?? node.textContent, node.getAttribute('transform'),
                           node.style.stroke, node.style.fill, node.style.opacity, node.style.strokeDasharray];
-  const nodes = [...plot.querySelectorAll('.main-svg path, .main-svg text')];
+  const nodes = [...plot.querySelectorAll('.main-svg path, .main-svg text')].filter((node) => !node.closest('.hoverlayer'));
+  const isContour = (node) => node.closest('.contour'); // these never cross, so their order cannot be seen
   return { words: root.querySelector('.px-result').textContent,
            label: root.querySelector('.px-figure').getAttribute('aria-label'),
            solids: (plot.data ?? []).filter((trace) => trace.type === 'surface').map((trace) => trace.z.join()),
            camera: JSON.stringify(plot.layout?.scene?.camera ?? null),
-           shapes: nodes.filter((node) => !node.closest('.hoverlayer')).map(seen) };
+           contours: nodes.filter(isContour).map(seen).map(String).sort(),
+           shapes: nodes.filter((node) => !isContour(node)).map(seen) };
 }"""
 
 

@@ -26,7 +26,6 @@ HEIGHT = 400
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 _AXIS = {
-    "automargin": True,
     "gridcolor": "grid",
     "linecolor": "muted",
     "zerolinecolor": "muted",
@@ -36,6 +35,8 @@ _AXIS = {
     "ticklabeloverflow": "allow",
     "tickangle": 0,
 }
+# Room for labels across an axis, none beyond its ends: there plotly's margins depend on what was drawn before.
+_AUTOMARGIN = {"x": "height", "y": "width"}
 _SCENE_AXIS = {"color": "ink", "gridcolor": "muted", "showspikes": False, "showbackground": False}
 _SCENE = {
     "aspectmode": "cube",
@@ -77,11 +78,13 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
     data = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
     for i, trace in enumerate(data):
         _check_lengths(trace, f"{where}: data[{i}]")
+        if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
+            trace["text"] = [label or " " for label in trace["text"]]
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
     else:
         axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
-        base = {**_LAYOUT, **{axis: _AXIS for axis in axes}}
+        base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in axes}}
     return title, {"data": data, "layout": _merged(base, layout)}
 
 
