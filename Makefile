@@ -14,7 +14,7 @@ test: book
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 bench: book
-	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py
+	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
 
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
