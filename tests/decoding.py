@@ -3,8 +3,12 @@
 import base64
 import gzip
 import json
+import re
 
 import numpy as np
+
+from plusx.explore import Explorer
+from plusx.explore.static import for_page
 
 
 def decode(payload: str) -> tuple[dict, list[dict]]:
@@ -62,3 +66,20 @@ def assert_same(shown, live, where=""):
             assert_same(a, b, f"{where}[{i}]")
     else:
         assert type(shown) is type(live) and shown == live, where
+
+
+def assert_page_shows(text: str, namespace: dict) -> int:
+    """The explorers of a namespace give, state by state, what the page's table holds. Returns the number of states.
+
+    text: the page's HTML. Must run where explorers are live.
+    """
+    compared = 0
+    for explorer in [value for value in namespace.values() if isinstance(value, Explorer)]:
+        fragment = text[text.index(f'id="explore-{explorer.name}"') :]
+        figure, leaves = decode(re.search(r'class="px-states">([^<]+)<', fragment).group(1))
+        for at, indices in enumerate(explorer.states):
+            title, live = explorer.figure(indices)
+            where = f"{explorer.name}({explorer.describe(indices)})"
+            assert_same(state(figure, leaves, at), {"title": title, **for_page(live)}, where)
+            compared += 1
+    return compared

@@ -31,7 +31,7 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   const watch = new MutationObserver(look);
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
   for (const plot of plots) plot.on('plotly_afterplot', look); // a canvas changes without a mutation
-  setTimeout(() => { watch.disconnect(); done(null); }, 5000);
+  setTimeout(() => { watch.disconnect(); done(null); }, 3000);
   control.click();
 })"""
 
@@ -77,6 +77,18 @@ def run_all(page, url, notebook):
     return [output for output in outputs if output["output_type"] == "error"]
 
 
+def run_code(page, code):
+    """Run code in the notebook's kernel, beside its cells; returns "ok" or the error."""
+    return page.evaluate(
+        f"""async (code) => {{
+          const future = {NOTEBOOK}.sessionContext.session.kernel.requestExecute({{ code, store_history: false }});
+          const {{ content }} = await future.done;
+          return content.status === 'ok' ? 'ok' : `${{content.ename}}: ${{content.evalue}}`;
+        }}""",
+        code,
+    )
+
+
 def cells_with(page, marker):
     """The numbers of the code cells whose source holds `marker` at the start of a line."""
     sources = page.evaluate(f"() => {NOTEBOOK}.content.widgets.map(c => c.model.sharedModel.getSource())")
@@ -97,5 +109,5 @@ def show(page, index, picture):
 
 
 def click_to_redraw(page, cell, control):
-    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 5 s."""
+    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 3 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])

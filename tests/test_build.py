@@ -158,8 +158,9 @@ class Book:
         config = yaml.safe_load((ROOT / "_config.yml").read_text())
         (self.folder / "_config.yml").write_text(yaml.safe_dump(config | settings))
 
-    def write(self, code, text="Some $x$."):
+    def write(self, code, text="Some $x$.", tags=()):
         cells = [new_markdown_cell(f"# Chapter\n\n{text}", id="title"), new_code_cell(code, id="the-cell")]
+        cells[1].metadata["tags"] = list(tags)
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.chapter)
 
@@ -200,6 +201,16 @@ def test_a_notebook_runs_once_and_not_again(tiny):
     assert re.search(r"chapter +cached", again.stdout)
     assert "Still no formula" in (tiny.site / "index.html").read_text()
     assert tiny.runs() == 1
+
+
+def test_a_notebook_that_reads_others_runs_again_when_one_changed(tiny):
+    before = tiny.chapter.read_text()
+    tiny.write("print(len(open('index.md').read()))", tags=["reads-chapters"])
+    for text in ["# Index\n", "# Index\n\nMore.\n"]:
+        (tiny.folder / "index.md").write_text(text)
+        assert tiny.build().returncode == 0
+        assert f">{len(text)}\n" in tiny.html()
+    tiny.chapter.write_text(before)
 
 
 def test_a_warning_fails_every_build_and_keeps_the_last_site(tiny):

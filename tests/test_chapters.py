@@ -1,15 +1,10 @@
-"""The notebooks: clean files, prose that quotes only what is printed, and static tables equal to live functions."""
+"""The notebooks as files: clean, and with prose that quotes only what is printed."""
 
 import re
 
 import nbformat
 import pytest
-import torch
 from browser import CHAPTERS, ROOT
-from decoding import assert_same, decode, state
-
-from plusx.explore import Explorer
-from plusx.explore.static import for_page
 
 NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 CHECKED = "nbval-check-output"
@@ -60,31 +55,3 @@ def test_prose_quotes_only_what_is_printed_set_or_cited(path):
 
 
 NUMBER = r"\d*\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d+(?:\.\d+)?\s?%"
-
-
-@pytest.fixture
-def explorers(path, monkeypatch, capsys):
-    """The explorers that the notebook defines when it runs live."""
-    monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
-    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    torch.set_num_threads(1)  # as in the book build
-    namespace = {"__name__": "__main__"}
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code":
-            exec(compile(cell.source, f"{path.stem}:{cell.id}", "exec"), namespace)
-    yield [value for value in namespace.values() if isinstance(value, Explorer)]
-    torch.set_num_threads(threads)
-    torch.set_default_dtype(dtype)
-
-
-def test_every_static_state_equals_the_live_function(path, explorers, site):
-    page = (site / "chapters" / f"{path.stem}.html").read_text()
-    assert explorers, f"{path.stem} has no explorer"
-    for explorer in explorers:
-        fragment = page[page.index(f'id="explore-{explorer.name}"') :]
-        payload = re.search(r'class="px-states">([^<]+)<', fragment).group(1)
-        common, leaves = decode(payload)
-        for at, indices in enumerate(explorer.states):
-            title, figure = explorer.figure(indices)
-            shown = state(common, leaves, at)
-            assert_same(shown, {"title": title, **for_page(figure)}, f"{explorer.name}({explorer.describe(indices)})")

@@ -1,11 +1,11 @@
-"""The chapters in JupyterLab in Chromium: run all, toggle, and the figure changes."""
+"""The chapters in JupyterLab in Chromium: run all, toggle, and the figure changes, to what the page shows."""
 
 import shutil
 import statistics
 
 import pytest
 from browser import CHAPTERS, ROOT
-from lab import NOTEBOOK, cells_with, click_to_redraw, jupyter_lab, run_all, show
+from lab import NOTEBOOK, cells_with, click_to_redraw, jupyter_lab, run_all, run_code, show
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def lab(tmp_path_factory):
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_run_all_then_toggle_changes_the_figure(lab, chapter, open_page):
+def test_run_all_then_toggle_and_find_every_state_on_the_page(lab, chapter, open_page, site):
     notebook = chapter.replace(".html", ".ipynb")
     page, foreign, _ = open_page("about:blank")
     assert run_all(page, lab, notebook) == []
@@ -31,6 +31,14 @@ def test_run_all_then_toggle_changes_the_figure(lab, chapter, open_page):
         assert any(redrawn), f"{notebook}: no toggle changes the figure of cell {index}"
         assert cell.locator("[role=alert]").count() == 0
         times += [t for t in redrawn if t]
+    compare = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(ROOT / "tests")!r})
+from decoding import assert_page_shows
+assert assert_page_shows(Path({str(site / chapter)!r}).read_text(), globals()) > 1
+"""
+    assert run_code(page, compare) == "ok"
     page.evaluate(f"() => {NOTEBOOK}.sessionContext.shutdown()")
     print(f"\n{notebook}: {len(times)} toggles, click to redraw: median {statistics.median(times):.0f} ms")
     assert statistics.median(times) < 1000

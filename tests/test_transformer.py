@@ -139,7 +139,7 @@ def test_a_fresh_map_keeps_the_variance():
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("[norm atention]", "unknown part 'atention' in '.norm atention.'; there are linear, attention, norm, relu"),
+        ("[norm pooling]", "unknown part 'pooling' in '.norm pooling.'; there are linear, attention, norm, relu"),
         ("[linear relu]", "'linear relu' ends 32 wide, expected 8. Give linears in pairs"),
         ("[norm attention", "unbalanced"),
         ("[norm [attention]]", "unbalanced"),

@@ -64,15 +64,22 @@ def explain(notebook, error: Exception) -> str:
     return f"cell '{next(unfinished, '?')}': {type(error).__name__}: {error}"
 
 
+def is_known(notebook, cache) -> bool:
+    """Whether the cache's result is still that of running it: same code, and it reads no other notebook."""
+    if any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        return False
+    try:
+        cache.match_cache_notebook(notebook)
+    except KeyError:
+        return False
+    return True
+
+
 async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     """Run one notebook into the cache, and return what went wrong, if anything did."""
     name = path.relative_to(book).with_suffix("").as_posix()
     notebook = nbformat.read(path, as_version=4)
-    try:
-        cache.match_cache_notebook(notebook)
-    except KeyError:
-        pass
-    else:
+    if is_known(notebook, cache):
         print(f"  {name:<40} cached", flush=True)
         return None
 
