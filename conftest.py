@@ -19,9 +19,9 @@ def site():
 
 
 def pytest_collection_modifyitems(items):
-    # What shares a kernel, a server or a page of its own goes to one worker; all else to whichever is free.
+    # What shares a kernel or a book of its own goes to one worker; all else to whichever is free.
     for item in items:
-        if item.path.suffix == ".ipynb" or item.path.name in ("test_lab.py", "test_build.py"):
+        if item.path.suffix == ".ipynb" or item.path.name == "test_build.py":
             item.add_marker(pytest.mark.xdist_group(item.path.name))
     # nbval takes a cell without an execution count for one that never ran; ours are stripped.
     for item in items:

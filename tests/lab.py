@@ -15,8 +15,9 @@ CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
 # Click, then milliseconds until the cell's picture has changed and the frame that shows it is out.
 CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   const plots = [...cell.querySelectorAll('.js-plotly-plot')];
-  const drawn = () => [...cell.querySelectorAll('.main-svg path, .main-svg text, .jp-OutputArea img')]
-    .map(n => [...['d', 'transform', 'src', 'style'].map(a => n.getAttribute(a)), n.textContent].join()).join()
+  const drawn = () => [...cell.querySelectorAll('.main-svg :is(path, text, image), .jp-OutputArea img')]
+    .map(n => [...['d', 'transform', 'src', 'style', 'xlink:href'].map(a => n.getAttribute(a)), n.textContent].join())
+    .join()
     + plots.flatMap(p => p.data.filter(t => t.type === 'surface').map(t => t.z.join())).join();
   const before = drawn(), begun = performance.now();
   const look = () => {

@@ -38,7 +38,7 @@ def test_the_page_shows_a_row_for_each_claim_with_numbers_another_chapter_prints
         claim, measured, verdict, link = (td.text for td in row.select("td"))
         assert (claim, link) == (text, str(chapter))
         assert (site / "chapters" / row.a["href"]).exists()
-        assert verdict.split()[0].rstrip(",") in ("holds", "fails")
+        assert re.match(r"\w+", verdict)[0] in ("holds", "fails")
         printed = "".join(
             line
             for cell in table.CHAPTERS[chapter][1]["cells"]

