@@ -1,9 +1,11 @@
 """Fixtures that open pages in Chromium, and watch what they ask for and complain about."""
 
+import contextlib
 import functools
 import http.server
 import shutil
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -17,29 +19,41 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    "--use-angle=swiftshader",  # 3-D without a graphics card
-    "--enable-unsafe-swiftshader",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the network is cut for every test
 ]
+FLAT = ["--disable-gpu"]
+SOLID = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # 3-D without a graphics card, at twice the time
 
 
 @pytest.fixture(scope="session")
-def browser():
+def launch():
+    """Start Chromium for pages with or without a solid, each once."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     assert chromium, "The site tests drive Chromium. Install it, on Debian with: apt-get install chromium"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
+
+        @functools.cache
+        def launch(solid):
+            return playwright.chromium.launch(executable_path=chromium, args=FLAGS + (SOLID if solid else FLAT))
+
+        yield launch
+        for solid in (False, True):
+            launch(solid).close()
 
 
 @pytest.fixture
-def open_page(browser):
-    """Open an address; returns the page, the foreign addresses it asks for, and what it logs as errors."""
+def open_page(launch):
+    """Open an address; returns the page, the foreign addresses it asks for, and what it logs as errors.
+
+    solid: whether the page draws in 3-D; without it, whether an explorer of the address does.
+    """
     contexts = []
 
-    def open_page(url, width=1280, theme="light", scripts=True):
-        context = browser.new_context(
+    def open_page(url, width=1280, theme="light", scripts=True, solid=None):
+        if solid is None:
+            with contextlib.nullcontext() if url == "about:blank" else urllib.request.urlopen(url) as answer:
+                solid = answer is not None and b'data-bundle="gl3d"' in answer.read()
+        context = launch(solid).new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=scripts
         )
         contexts.append(context)

@@ -19,7 +19,7 @@ def lab(tmp_path_factory):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_run_all_then_toggle_and_find_every_state_on_the_page(lab, chapter, open_page, site):
     notebook = chapter.replace(".html", ".ipynb")
-    page, foreign, _ = open_page("about:blank")
+    page, foreign, _ = open_page("about:blank", solid='"surface"' in (ROOT / notebook).read_text())
     assert run_all(page, lab, notebook) == []
     cells = cells_with(page, "@explore(")
     assert cells, f"{notebook} has no explorer"
