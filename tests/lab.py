@@ -16,7 +16,7 @@ CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
 CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   const plots = [...cell.querySelectorAll('.js-plotly-plot')];
   const drawn = () => [...cell.querySelectorAll('.main-svg :is(path, text, image), .jp-OutputArea img')]
-    .map(n => [...['d', 'transform', 'src', 'style', 'xlink:href'].map(a => n.getAttribute(a)), n.textContent].join())
+    .map(n => ['d', 'transform', 'src', 'style'].map(a => n.getAttribute(a)).join() + n.href?.baseVal + n.textContent)
     .join()
     + plots.flatMap(p => p.data.filter(t => t.type === 'surface').map(t => t.z.join())).join();
   const before = drawn(), begun = performance.now();
@@ -32,7 +32,7 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   const watch = new MutationObserver(look);
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
   for (const plot of plots) plot.on('plotly_afterplot', look); // a canvas changes without a mutation
-  setTimeout(() => { watch.disconnect(); done(null); }, 3000);
+  setTimeout(() => { watch.disconnect(); done(null); }, 8000);
   control.click();
 })"""
 
@@ -110,5 +110,5 @@ def show(page, index, picture):
 
 
 def click_to_redraw(page, cell, control):
-    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 3 s."""
+    """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 8 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])
