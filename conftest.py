@@ -2,11 +2,16 @@
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_code_cell
+from nbval.plugin import IPyNbCell
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).parent
+SITE = ROOT / "_build" / "html"
 pytest_plugins = ["browser"]
 
 
@@ -15,16 +20,39 @@ def site():
     """The folder of the built site; built first where it is not up to date."""
     build = subprocess.run([sys.executable, ROOT / "tools" / "build.py"], capture_output=True, text=True)
     assert build.returncode == 0, build.stdout + build.stderr
-    return ROOT / "_build" / "html"
+    return SITE
+
+
+class Together(LoadScopeScheduling):
+    """What shares a kernel, a book or a server goes to one worker; all else to whichever is free."""
+
+    def _split_scope(self, nodeid):
+        file = nodeid.split("::")[0]
+        return file if file.endswith((".ipynb", "test_build.py", "test_lab.py")) else nodeid
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Together(config, log)
 
 
 def pytest_collection_modifyitems(items):
-    # What shares a kernel or a book of its own goes to one worker; all else to whichever is free.
+    items[:] = [each for item, after in zip(items, [*items[1:], None]) for each in with_comparison(item, after)]
     for item in items:
-        if item.path.suffix == ".ipynb" or item.path.name == "test_build.py":
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
-    # nbval takes a cell without an execution count for one that never ran; ours are stripped.
-    for item in items:
+        # nbval takes a cell without an execution count for one that never ran; ours are stripped.
         cell = getattr(item, "cell", None)
         if cell is not None and cell.get("outputs"):
             cell.execution_count = 0
+
+
+def with_comparison(item, after):
+    """The test, and after a notebook's last cell one more: the built page shows what this kernel draws."""
+    yield item
+    if isinstance(item, IPyNbCell) and (after is None or after.parent is not item.parent):
+        page = SITE / "chapters" / f"{item.path.stem}.html"
+        compare = new_code_cell(
+            f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+            f"import decoding; decoding.assert_page_shows({str(page)!r}, globals())"
+        )
+        yield IPyNbCell.from_parent(
+            item.parent, name="page", cell_num=item.cell_num + 1, cell=compare, options=defaultdict(bool)
+        )

@@ -33,7 +33,11 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
   for (const plot of plots) plot.on('plotly_afterplot', look); // a canvas changes without a mutation
   setTimeout(() => { watch.disconnect(); done(null); }, 8000);
-  control.click();
+  if (control.tagName !== 'SELECT') control.click();
+  else {
+    control.selectedIndex = (control.selectedIndex + 1) % control.options.length;
+    control.dispatchEvent(new Event('change', { bubbles: true }));
+  }
 })"""
 
 
@@ -76,18 +80,6 @@ def run_all(page, url, notebook):
     page.wait_for_function(f"() => {NOTEBOOK}.sessionContext.session.kernel.status === 'idle'", timeout=60_000)
     outputs = page.evaluate(f"() => {CODE_CELLS}.flatMap(c => c.model.outputs.toJSON())")
     return [output for output in outputs if output["output_type"] == "error"]
-
-
-def run_code(page, code):
-    """Run code in the notebook's kernel, beside its cells; returns "ok" or the error."""
-    return page.evaluate(
-        f"""async (code) => {{
-          const future = {NOTEBOOK}.sessionContext.session.kernel.requestExecute({{ code, store_history: false }});
-          const {{ content }} = await future.done;
-          return content.status === 'ok' ? 'ok' : `${{content.ename}}: ${{content.evalue}}`;
-        }}""",
-        code,
-    )
 
 
 def cells_with(page, marker):

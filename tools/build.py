@@ -31,7 +31,7 @@ from traitlets.config import Config  # noqa: E402
 from plusx.book import PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
 
 KERNELS = 2
-NOT_INPUTS = {"_build", "node_modules", "tests", "__pycache__"}
+NOT_INPUTS = {"_build", "node_modules", "tests", "conftest.py", "__pycache__"}
 PINS = ["requirements.txt", "constraints.txt", "package-lock.json"]
 # Without it each kernel prints a warning about plain TCP.
 ENCRYPTED = Config(KernelManager={"transport_encryption": "auto"})
@@ -130,7 +130,7 @@ def digest_of_inputs(book: Path) -> str:
     for root in [book, PACKAGE]:
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(f for f in folders if f not in NOT_INPUTS and not f.startswith("."))
-            for name in sorted(f for f in files if not f.startswith(".")):
+            for name in sorted(f for f in files if f not in NOT_INPUTS and not f.startswith(".")):
                 path = Path(folder, name)
                 digest.update(f"\0{path}\0".encode() + path.read_bytes())
     for path in [Path(__file__), *(ROOT / name for name in PINS)]:
