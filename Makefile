@@ -16,6 +16,9 @@ test: book
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
 
+audit: book .venv/audit tests/audit/node_modules/ready
+	$(BIN)/pytest -q -s tests/audit/audit.py
+
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
@@ -34,4 +37,12 @@ node_modules/ready: .venv/ready package.json package-lock.json
 	$(BIN)/npm ci --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test bench lab clean
+.venv/audit: tests/audit/requirements.txt .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -r tests/audit/requirements.txt
+	touch $@
+
+tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit/package-lock.json
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --silent
+	touch $@
+
+.PHONY: book test bench audit lab clean

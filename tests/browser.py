@@ -100,9 +100,9 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve(folder):
+def serve(folder, handler=QuietHandler):
     """A folder over http on this machine; yields its address."""
-    handler = functools.partial(QuietHandler, directory=str(folder))
+    handler = functools.partial(handler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

@@ -1,8 +1,10 @@
 """The build and the files it leaves: what a page loads, what fails a build, what is redone."""
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -132,6 +134,27 @@ def test_every_internal_link_resolves(site, page_files):
     assert broken == []
 
 
+def test_every_page_describes_itself(page_files):
+    found = [soup(page).select('meta[name="description"]') for page in page_files if page.name != "404.html"]
+    texts = [tags[0]["content"] for tags in found if tags]
+    assert len(texts) >= len(page_files) - 4 and all(len(text) > 40 for text in texts)  # search, index and 404: none
+    assert len(set(texts)) == len(texts)
+
+
+def test_ids_are_unique_and_summaries_hold_no_paragraph(page_files):
+    for page in page_files:
+        ids = [tag["id"] for tag in soup(page)(id=True)]
+        assert sorted(set(ids)) == sorted(ids), page.name
+        assert not soup(page).select("summary p"), page.name
+
+
+def test_without_an_address_no_page_claims_one(site, page_files):
+    assert not yaml.safe_load((ROOT / "_config.yml").read_text())["html"]["baseurl"]
+    assert not (site / "sitemap.xml").exists()
+    for page in page_files:
+        assert not soup(page).select('meta[property="og:url"], meta[property="og:image"], link[rel=canonical]')
+
+
 def test_no_launch_button_without_a_repository(page_files):
     assert not yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
     for page in page_files:
@@ -178,7 +201,11 @@ class Book:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     tiny = Book(tmp_path_factory.mktemp("tiny") / "book")
-    tiny.configure(repository={"url": "https://github.com/someone/plusx", "branch": "main"})
+    html = yaml.safe_load((ROOT / "_config.yml").read_text())["html"]
+    tiny.configure(
+        repository={"url": "https://github.com/someone/plusx", "branch": "main"},
+        html=html | {"baseurl": "https://example.org/plusx/"},
+    )
     built = tiny.build()
     assert built.returncode == 0, built.stdout + built.stderr
     assert re.search(r"chapter +run +\d+\.\d s", built.stdout)
@@ -190,6 +217,50 @@ def test_a_repository_brings_launch_buttons(tiny):
     assert [button["href"] for button in buttons] == [
         "https://mybinder.org/v2/gh/someone/plusx/main?urlpath=lab/tree/chapter.ipynb"
     ]
+
+
+def test_an_address_brings_a_sitemap_previews_and_a_way_home(tiny):
+    base = "https://example.org/plusx/"
+    listed = re.findall("<loc>(.*?)</loc>", (tiny.site / "sitemap.xml").read_text())
+    assert set(listed) == {base + page for page in ("index.html", "chapter.html", "search.html", "genindex.html")}
+    page = BeautifulSoup(tiny.html(), "html.parser")
+    preview = {tag["property"]: tag["content"] for tag in page.select("meta[property^=og]")}
+    assert preview["og:url"] == base + "chapter.html"
+    assert preview["og:title"] == "Chapter" and preview["og:description"].startswith("Some")
+    assert (tiny.site / preview["og:image"].removeprefix(base)).stat().st_size > 10_000
+    missing = BeautifulSoup((tiny.site / "404.html").read_text(), "html.parser")
+    assert [link["href"] for link in missing("a")] == ["/plusx/"]
+
+
+def test_two_builds_of_one_book_are_the_same_to_the_byte(tiny, tmp_path):
+    other = tmp_path / "elsewhere"
+    shutil.copytree(tiny.folder, other, ignore=shutil.ignore_patterns("_build"))
+    again = subprocess.run([sys.executable, str(ROOT / "tools" / "build.py"), str(other)], capture_output=True)
+    assert again.returncode == 0, again.stderr
+    one, two = (
+        {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        for site in (tiny.site, other / "_build" / "html")
+    )
+    assert one.keys() == two.keys()
+    assert [path for path in one if one[path] != two[path]] == []
+
+
+def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
+    book = tmp_path / "book"
+    shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
+    (book / "_toc.yml").write_text((book / "_toc.yml").read_text() + "  - file: slow\n")
+    (tmp_path / "hold").touch()
+    slow = nbformat.read(book / "chapter.ipynb", as_version=4)
+    slow.cells[1].source = "import os, time\nwhile os.path.exists('../hold'): time.sleep(0.1)"
+    nbformat.write(slow, book / "slow.ipynb")
+    command = [sys.executable, str(ROOT / "tools" / "build.py"), str(book)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as killed:
+        assert any(re.search(r"chapter +run", line) for line in killed.stdout)
+        os.killpg(killed.pid, signal.SIGKILL)
+    (tmp_path / "hold").unlink()
+    resumed = subprocess.run(command, capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
+    assert re.search(r"chapter +cached", resumed.stdout) and re.search(r"slow +run", resumed.stdout)
 
 
 def test_a_notebook_runs_once_and_not_again(tiny):
@@ -210,6 +281,8 @@ def test_a_notebook_that_reads_others_runs_again_when_one_changed(tiny):
         (tiny.folder / "index.md").write_text(text)
         assert tiny.build().returncode == 0
         assert f">{len(text)}\n" in tiny.html()
+    (tiny.site / book.STAMP).unlink()
+    assert re.search(r"chapter +cached", tiny.build().stdout)
     tiny.chapter.write_text(before)
 
 

@@ -10,7 +10,7 @@ import pytest
 from browser import CHAPTERS, ROOT, SAMPLES, serve
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
-PAGES += ["index.html", "genindex.html", "search.html"]
+PAGES += ["index.html", "genindex.html", "search.html", "404.html"]
 
 # What is drawn, as far as a reader can see it: texts and looks, and apart from them where the shapes lie.
 PICTURE = """root => {
@@ -211,25 +211,25 @@ def assert_drawn_as_fresh(page, root):
     fresh.close()
 
 
+CLICK_AT_RANDOM = """async ([seed, clicks]) => {
+  const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+  const inputs = [...document.querySelectorAll('.plusx-explore [data-control]')];
+  for (let click = 0; click < clicks; click++) {
+    const input = inputs[Math.floor(random() * inputs.length)];
+    if (input.type === 'checkbox' || input.type === 'radio') input.click();
+    else {
+      input.value = Math.floor(random() * (Number(input.max || input.options?.length - 1) + 1));
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+    if (random() < 0.3) await new Promise((done) => setTimeout(done, random() * 30));
+  }
+}"""
+
+
 def test_hundreds_of_random_clicks_end_in_the_right_picture(site_url, sample, open_page):
     page, _, errors = open_page(f"{site_url}/{sample}")
     ready(page)
-    page.evaluate(
-        """async (seed) => {
-          const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
-          const inputs = [...document.querySelectorAll('.plusx-explore [data-control]')];
-          for (let click = 0; click < 300; click++) {
-            const input = inputs[Math.floor(random() * inputs.length)];
-            if (input.type === 'checkbox' || input.type === 'radio') input.click();
-            else {
-              input.value = Math.floor(random() * (Number(input.max || input.options?.length - 1) + 1));
-              input.dispatchEvent(new Event('input', { bubbles: true }));
-            }
-            if (random() < 0.3) await new Promise((done) => setTimeout(done, random() * 30));
-          }
-        }""",
-        20151210,
-    )
+    page.evaluate(CLICK_AT_RANDOM, [20151210, 300])
     settle(page)
     for root in explorers(page):
         assert_drawn_as_fresh(page, root)
@@ -279,6 +279,56 @@ def test_figures_follow_the_theme_switch(site_url, sample, open_page):
     settle(page)
     settle(page)
     assert light == "rgb(34, 38, 46)" and explorers(page)[0].evaluate(ink) == "rgb(230, 232, 235)"
+
+
+def test_on_paper_an_explorer_shows_its_state_in_dark_on_white(site_url, sample, open_page):
+    page, _, errors = open_page(f"{site_url}/{sample}", theme="dark")
+    ready(page)
+    root = explorers(page)[0]
+    press_until_changed(page, root, picture(root)["words"])
+    shown = picture(root)["words"]
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    settle(page)
+    assert root.evaluate("root => getComputedStyle(root.querySelector('.px-plot text')).fill") == "rgb(34, 38, 46)"
+    assert picture(root)["words"] == shown and root.locator(".px-result").is_visible()
+    assert root.locator(".px-plot .main-svg").first.is_visible() and root.locator(".px-controls").is_visible()
+    for hidden in (".px-actions", ".px-data"):
+        assert not root.locator(hidden).is_visible(), hidden
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark" and errors == []
+
+
+def test_it_fits_at_200_percent_and_moves_only_if_wanted(site_url, sample, open_page):
+    page, _, _ = open_page(f"{site_url}/{sample}", width=640)  # what zoom leaves of 1280 px
+    ready(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    longest = """() => Math.max(...[...document.querySelectorAll('*')].flatMap((node) => {
+        const { animationDuration, transitionDuration } = getComputedStyle(node);
+        return `${animationDuration}, ${transitionDuration}`.split(', ').map(parseFloat); }))"""
+    assert page.evaluate(longest) > 0.1
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(longest) <= 0.001
+
+
+def test_the_tab_key_visits_each_control_and_shows_where_it_is(site_url, sample, open_page):
+    page, _, _ = open_page(f"{site_url}/{sample}")
+    ready(page)
+    root = explorers(page)[0]
+    visited = []
+    root.locator("[data-control]").first.focus()
+    while focused := root.evaluate("""root => {
+        const { activeElement } = document;
+        if (!root.querySelector('.px-controls').contains(activeElement)) return null;
+        const { name, className, type, nextElementSibling } = activeElement;
+        const ring = getComputedStyle(type === 'radio' ? nextElementSibling : activeElement);
+        return [name || className || type, ring.outlineStyle, parseFloat(ring.outlineWidth)]; }"""):
+        name, style, width = focused
+        visited.append(name)
+        assert len(visited) == 1 or (style == "solid" and width >= 2), name  # a script's focus shows no ring
+        page.keyboard.press("Tab")
+    names = root.locator("[data-control]").evaluate_all("all => [...new Set(all.map((each) => each.name))]")
+    assert list(dict.fromkeys(visited)) == [*names, "reset", "px-link"]
 
 
 def test_damaged_data_shows_the_still_picture_and_a_message(site, site_url, sample, open_page):

@@ -64,22 +64,30 @@ def explain(notebook, error: Exception) -> str:
     return f"cell '{next(unfinished, '?')}': {type(error).__name__}: {error}"
 
 
-def is_known(notebook, cache) -> bool:
-    """Whether the cache's result is still that of running it: same code, and it reads no other notebook."""
-    if any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
-        return False
+def what_it_reads(notebook, path: Path) -> str | None:
+    """One hash over the files beside a notebook, where a cell's tag says that it reads them."""
+    if not any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        return None
+    digest = hashlib.sha256()
+    for other in sorted(other for other in path.parent.glob("*.*") if other != path):
+        digest.update(f"\0{other.name}\0".encode() + other.read_bytes())
+    return digest.hexdigest()
+
+
+def is_known(notebook, read: str | None, cache) -> bool:
+    """Whether the cache's result is still that of running it: same code, and same files if it reads any."""
     try:
-        cache.match_cache_notebook(notebook)
+        return cache.match_cache_notebook(notebook).data.get("read") == read
     except KeyError:
         return False
-    return True
 
 
 async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     """Run one notebook into the cache, and return what went wrong, if anything did."""
     name = path.relative_to(book).with_suffix("").as_posix()
     notebook = nbformat.read(path, as_version=4)
-    if is_known(notebook, cache):
+    read = what_it_reads(notebook, path)
+    if is_known(notebook, read, cache):
         print(f"  {name:<40} cached", flush=True)
         return None
 
@@ -103,7 +111,7 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
             failure = f"{name}: {explain(notebook, error)}"
         seconds = time.perf_counter() - start
     if not failure:
-        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds})
+        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, "read": read})
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     memory = "" if peak is None else f"{peak} MB"
     verdict = "FAILED" if failure else "run"
@@ -132,7 +140,7 @@ def digest_of_inputs(book: Path) -> str:
             folders[:] = sorted(f for f in folders if f not in NOT_INPUTS and not f.startswith("."))
             for name in sorted(f for f in files if f not in NOT_INPUTS and not f.startswith(".")):
                 path = Path(folder, name)
-                digest.update(f"\0{path}\0".encode() + path.read_bytes())
+                digest.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
     for path in [Path(__file__), *(ROOT / name for name in PINS)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,3 +1,14 @@
+/* Paper is light, whatever the screen is; explorers follow the theme. */
+(() => {
+  const { dataset } = document.documentElement;
+  let screen;
+  window.addEventListener("beforeprint", () => {
+    screen = dataset.theme;
+    dataset.theme = "light";
+  });
+  window.addEventListener("afterprint", () => (dataset.theme = screen));
+})();
+
 /* A box that scrolls sideways must be reachable by keyboard; one that does not is no tab stop. */
 (() => {
   const watch = new ResizeObserver((entries) => {

@@ -12,6 +12,7 @@ import sys
 from functools import cache
 from html import unescape
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
@@ -61,6 +62,7 @@ def _from_npm(name: str) -> Path:
 def _configure(app, config):
     os.environ["PLUSX_EXPLORE"] = MODE
     config.nb_execution_cache_path = str(cache_path(app.srcdir))
+    config.ogp_site_url = config.html_baseurl
     if not config.html_theme_options.get("repository_url"):
         config.html_theme_options["launch_buttons"] = {}
 
@@ -121,13 +123,20 @@ def _draw_icon(tag: re.Match) -> str:
     )
 
 
+def _without_paragraphs(summary: re.Match) -> str:
+    return summary[1] + summary[2].replace("<p ", "<span ").replace("</p>", "</span>")
+
+
 def _mend_theme(html: str) -> str:
-    """Mend what the theme and docutils get wrong: weight, and three of axe's rules."""
+    """Mend what themes and extensions get wrong: weight, valid HTML, and three of axe's rules."""
     html = re.sub(r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>', "", html)
     html = ICON.sub(_draw_icon, html)
     # label-content-name-mismatch: the text inside is label enough.
     html = re.sub(r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", html)
     html = html.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    # A summary holds no paragraph, and an id is a page's only one.
+    html = re.sub(r"(<summary>\s*)((?:<p\b.*?</p>\s*)+)(?=</summary>)", _without_paragraphs, html)
+    html = re.sub(r'<section id="(?:exercise|solution)-content">', "<section>", html)
     # aria-required-children: in a list, an item's role is listitem.
     html = html.replace(' role="doc-biblioentry"', ' role="listitem"')
     # region: all content belongs to a landmark.
@@ -163,15 +172,32 @@ def _typeset(pages: dict, static: Path) -> None:
         pages[page] = MATHJAX_SCRIPT.sub("", each_formula(html, drawn.__getitem__))
 
 
+def _address_site(outdir: Path, pages: dict, base: str) -> None:
+    """What speaks of the site's own address: previews, the sitemap, the way home from a page that is missing."""
+    for page, html in pages.items() if not base else ():
+        pages[page] = re.sub(r'<meta property="og:(?:url|image)[^>]*>\n?', "", html)  # they hold an address
+    home = urlsplit(base).path or "/"
+    missing = (PACKAGE / "404.html").read_text(encoding="utf8")
+    (outdir / "404.html").write_text(missing.replace("{home}", home), encoding="utf8")
+    if base:
+        links = "".join(
+            f"<url><loc>{urljoin(base, page.relative_to(outdir).as_posix())}</loc></url>\n" for page in pages
+        )
+        xmlns = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        (outdir / "sitemap.xml").write_text(f'<urlset xmlns="{xmlns}">\n{links}</urlset>\n', encoding="utf8")
+
+
 def _finish(app, exception):
     if exception or app.builder.format != "html":
         return
-    paths = sorted(Path(app.outdir).rglob("*.html"))
+    outdir = Path(app.outdir)
+    paths = sorted(path for path in outdir.rglob("*.html") if "_static" not in path.parts)
     pages = {path: _mend_theme(path.read_text(encoding="utf8")) for path in paths}
-    _typeset(pages, Path(app.outdir, "_static", "plusx"))
+    _typeset(pages, outdir / "_static" / "plusx")
+    _address_site(outdir, pages, app.config.html_baseurl)
     for path, html in pages.items():
         path.write_text(html, encoding="utf8")
-    Path(app.outdir, "_static", "scripts", "fontawesome.js").unlink(missing_ok=True)
+    (outdir / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
 
 
 def setup(app):

@@ -11,15 +11,16 @@ import numpy as np
 
 from .controls import ExploreError
 
-# Okabe and Ito's order, darkened where needed: each has a contrast of at least 3:1 on the light and
-# on the dark page, so one colourway serves both. "ink", "muted" and "grid" follow the page's theme.
+# Each pair is 12 apart or more in CAM02-UCS, also to eyes without one kind of cone, and each has a contrast of
+# at least 3:1 on the light and on the dark page, so one colourway serves both. "ink", "muted" and "grid" follow
+# the page's theme.
 COLOURS = {
     "C0": "#0a78bd",
     "C1": "#d55e00",
-    "C2": "#00916a",
-    "C3": "#c0619a",
-    "C4": "#a37a00",
-    "C5": "#7d74d4",
+    "C2": "#0baa53",
+    "C3": "#b67a92",
+    "C4": "#786954",
+    "C5": "#8b88f4",
 }
 NEUTRALS = ("ink", "muted", "grid")
 HEIGHT = 400

