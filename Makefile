@@ -11,7 +11,7 @@ test: book
 	$(BIN)/ruff check .
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 3
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py

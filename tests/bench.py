@@ -15,6 +15,7 @@ import nbformat
 import pytest
 from browser import CHAPTERS, ROOT
 from lab import cells_with, click_to_redraw, jupyter_lab, run_all, show
+from test_site import ready
 
 # Change a control, then milliseconds until the frame that shows it is out; `react` is plotly's own work in it.
 EVENT_TO_PAINT = """async ([root, rounds]) => {
@@ -63,7 +64,7 @@ def spread(times):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_static_event_to_paint(site_url, chapter, open_page):
     page, _, _ = open_page(f"{site_url}/{chapter}")
-    page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every(e => e.matches('.px-live'))")
+    ready(page)
     everything = []
     print()
     for root in page.locator(".plusx-explore").all():
@@ -80,8 +81,8 @@ def test_weight_of_a_chapter(site_url, chapter, open_page):
     bodies = {}
     page.on("response", lambda response: bodies.update({response.url: response.body()}) if response.ok else None)
     page.goto(f"{site_url}/{chapter}")
+    ready(page)  # every explorer touched: what a reader loads who uses the whole chapter
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(1500)
     weights = {url.removeprefix(site_url): len(gzip.compress(body, 6)) for url, body in bodies.items()}
     print()
     for url, weight in sorted(weights.items(), key=lambda item: -item[1])[:8]:

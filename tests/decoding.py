@@ -77,10 +77,11 @@ def assert_page_shows(page: str, namespace: dict) -> None:
     """
     text = Path(page).read_text()
     explorers = [value for value in namespace.values() if isinstance(value, Explorer)]
-    assert len(explorers) == text.count('class="px-states"') > 0
+    assert len(explorers) == text.count('class="px-states" data-src=') > 0
     for explorer in explorers:
         fragment = text[text.index(f'id="explore-{explorer.name}"') :]
-        figure, leaves = decode(re.search(r'class="px-states">([^<]+)<', fragment).group(1))
+        source = re.search(r'class="px-states" data-src="([^"]+)"', fragment)[1]
+        figure, leaves = decode((Path(page).parent / source).read_text().split('"')[-2])
         lot = random.Random(explorer.name).sample(range(len(explorer.states)), min(40, len(explorer.states)))
         for at in lot:  # not in the order in which the page's were drawn: a state must not depend on the one before
             indices = explorer.states[at]

@@ -68,9 +68,32 @@ def test_no_stylesheet_loads_from_another_host(site):
 def test_only_a_page_with_an_explorer_loads_the_engine(page_files):
     with_explorer = [page for page in page_files if soup(page).select(".plusx-explore")]
     loading = [page for page in page_files if any("explore.js" in src for src in scripts(page))]
-    styled = [page for page in page_files if soup(page).select('link[href*="explore.css"]')]
     assert with_explorer
-    assert with_explorer == loading == styled
+    assert with_explorer == loading
+
+
+def test_one_stylesheet_and_no_script_hold_up_the_first_view(site, page_files):
+    for page in page_files:
+        if page.name == "404.html":
+            continue
+        (sheet,) = soup(page).select("link[rel=stylesheet]")
+        assert re.search(r"_static/plusx/site\.css\?v=[0-9a-f]{8}$", sheet["href"])
+        assert all(tag.has_attr("defer") for tag in soup(page)("script", src=True)), page.name
+        searches = any("searchindex" in src for src in scripts(page))
+        assert searches == (page.name == "search.html")
+        assert not soup(page).select("link[rel=preload]")
+    css = (site / "_static" / "plusx" / "site.css").read_text()
+    whole = sum(path.stat().st_size for path in (site / "_static").rglob("*.css")) - len(css)
+    assert len(css) < 0.4 * whole  # what no page holds is left out
+    for kept in (".px-radio input:focus-visible", '[data-theme="dark"]', "mjx-container", ".modal.show", ".highlight"):
+        assert kept.replace('"', "") in css.replace('"', ""), kept
+
+
+def test_states_lie_beside_the_page(page_files):
+    found = [(page, tag) for page in page_files for tag in soup(page).select(".px-states")]
+    assert len(found) > 30
+    for page, tag in found:
+        assert not tag.text and (page.parent / tag["data-src"]).stat().st_size > 500
 
 
 def test_no_page_names_plotly_in_a_script_tag(page_files):

@@ -292,13 +292,26 @@
     }
   }
 
+  /** The states of an explorer: in the page, or in a script beside it (which works from disk, as fetch does not). */
+  function statesOf(root) {
+    const { textContent, dataset } = root.querySelector(".px-states");
+    if (!dataset.src) return textContent;
+    return new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = dataset.src;
+      script.onload = () => resolve(window.plusxStates?.[root.id]);
+      script.onerror = () => reject(new Error("The states did not load"));
+      document.head.append(script);
+    });
+  }
+
   async function start(root) {
     let explorer;
     try {
-      explorer = new Explorer(root, await decode(root.querySelector(".px-states").textContent));
+      explorer = new Explorer(root, await decode(await statesOf(root)));
     } catch {
       const message = root.querySelector(".px-message[role=alert]");
-      message.textContent = "The data of this explorer is damaged. The picture and the data below show the state it starts in.";
+      message.textContent = "The data of this explorer is damaged or missing. The picture and the data below show the state it starts in.";
       message.hidden = false;
       return;
     }
@@ -314,11 +327,8 @@
       explorer.draw();
     };
     for (const touch of ["pointerenter", "focusin", "input"]) root.addEventListener(touch, draw, { once: true });
-    const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));
-    if (!solid || root.matches(".px-pending")) { // the largest bundle comes with a touch, or where a link asks for more
-      if (document.readyState === "complete") idle(draw);
-      else window.addEventListener("load", () => idle(draw));
-    }
+    if (root.matches(".px-pending")) draw(); // a link asks for more than the still shows
+    else if (!solid) whenNear(root, draw); // the largest bundle comes with a touch
     window.addEventListener("hashchange", () => explorer.followLink());
     const redraw = () => {
       explorer.stale = true;
@@ -328,7 +338,19 @@
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 
-  const startAll = () => document.querySelectorAll(".plusx-explore").forEach(start);
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
-  else startAll();
+  const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));
+
+  /** Once, when the page has nothing else to do and the reader is within a screen of the explorer. */
+  function whenNear(root, call) {
+    const watch = new IntersectionObserver(([entry]) => {
+      if (!entry.isIntersecting) return;
+      watch.disconnect();
+      idle(call);
+    }, { rootMargin: "100%" });
+    watch.observe(root);
+  }
+
+  const startAll = () => document.querySelectorAll(".plusx-explore").forEach((root) => idle(() => start(root)));
+  if (document.readyState === "complete") startAll();
+  else window.addEventListener("load", startAll);
 })();
