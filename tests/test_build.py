@@ -268,6 +268,16 @@ def test_two_builds_of_one_book_are_the_same_to_the_byte(tiny, tmp_path):
     assert [path for path in one if one[path] != two[path]] == []
 
 
+def test_jupyter_book_alone_builds_the_same_twice(tiny, tmp_path):
+    book = tmp_path / "book"
+    shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", book, "-n", "-W", "--keep-going", "-q"]
+    for _ in range(2):
+        built = subprocess.run(command, capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+        assert (book / "_build" / "html" / "chapter.html").read_text() == tiny.html()
+
+
 def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
     book = tmp_path / "book"
     shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
@@ -342,7 +352,8 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 4
-    (package / "book.py").write_text("")
+    for maker in ["book.py", "pages.py"]:
+        (package / maker).write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 
 

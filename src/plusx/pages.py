@@ -1,0 +1,220 @@
+"""From the pages that Sphinx has written to those that readers get: valid, light, and readable before scripts run.
+
+Each step takes and gives HTML; `mend` says in which order. Nothing here knows Sphinx's build.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from html import unescape
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import pydata_sphinx_theme
+from sphinx.errors import ExtensionError
+
+PACKAGE = Path(__file__).parent
+NODE_MODULES = PACKAGE.parents[1] / "node_modules"
+THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
+# What Sphinx writes for a formula, and the TeX within it.
+MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
+TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
+# The theme measures every <pre> of a page whenever something in it changes; book.js watches those in view.
+TAB_STOPS = re.compile(r',"complete"===document\.readyState\?\w\(\):window\.addEventListener\("load",\w\)(?=\}\)\(\);)')
+MATHJAX_SCRIPT = re.compile(
+    r"<script\b[^>]*>window\.MathJax\b.*?</script>\s*|<script\b[^>]*mathjax[^>]*></script>\s*", re.S
+)
+STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*')
+IMPORT = re.compile(r'@import "([^"]+)";')
+URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+STATES = re.compile(
+    r'(?P<before><div class="plusx-explore" id="(?P<id>[^"]+)".*?)'
+    r'<script type="text/plain" class="px-states">(?P<payload>[^<]+)</script>',
+    re.S,
+)
+ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>')
+
+
+def mend(outdir: Path, base: str) -> None:
+    """All of it, for the site in `outdir`.
+
+    base: where the site will be, or "" if that is not known.
+
+    ExtensionError: a formula, an icon, a stylesheet or the theme's script is not as expected.
+    """
+    missing = outdir / "404.html"  # written below, from an earlier build here if at all
+    paths = sorted(path for path in outdir.rglob("*.html") if "_static" not in path.parts and path != missing)
+    pages = {path: _mend_theme(path.read_text(encoding="utf8")) for path in paths}
+    _typeset(pages, outdir / "_static" / "plusx")
+    for path, html in pages.items():
+        pages[path] = _put_states_beside(path, _unblock(path, html, outdir), outdir)
+    _join_styles(pages, outdir)
+    _address_site(outdir, pages, base)
+    for path, html in pages.items():
+        path.write_text(html, encoding="utf8")
+    (outdir / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
+    theme = outdir / "_static" / "scripts" / "pydata-sphinx-theme.js"
+    script, mended = TAB_STOPS.subn("", theme.read_text(encoding="utf8"))
+    if mended != 1:
+        raise ExtensionError("plusx.pages: the theme's script no longer ends as TAB_STOPS expects. Is book.js needed?")
+    theme.write_text(script, encoding="utf8")
+
+
+@cache
+def _icons() -> dict:
+    """Name -> (width, height, path) of the solid icons in the theme's Font Awesome."""
+    script = (THEME / "static" / "scripts" / "fontawesome.js").read_text()
+    # Brands, regular, solid: the last of a name wins.
+    found = re.findall(r'"?([a-z0-9-]+)"?:\[(\d+),(\d+),\[[^\]]*\],"[0-9a-f]+","([^"]+)"\]', script)
+    return {name: icon for name, *icon in found}
+
+
+def _draw_icon(tag: re.Match) -> str:
+    """The SVG that Font Awesome's 540 kB of script would put in place of an <i>."""
+    classes, rest = tag[1].split(), re.sub(r'\s*title="[^"]*"', "", tag[2])
+    names = [c[3:] for c in classes if c.startswith("fa-") and c[3:] in _icons()]
+    if not names:
+        raise ExtensionError(f"plusx.pages: the theme has no icon for {tag[0]}")
+    width, height, path = _icons()[names[0]]
+    return (
+        f'<svg class="svg-inline--fa {" ".join(classes)}"{rest} aria-hidden="true" '
+        f'viewBox="0 0 {width} {height}"><path fill="currentColor" d="{path}"></path></svg>'
+    )
+
+
+def _measured(block: re.Match) -> str:
+    """A block of code that says how many lines it has, and takes the keyboard's focus if a phone must scroll it."""
+    lines = unescape(re.sub(r"<[^>]+>", "", block[1])).rstrip("\n").split("\n")
+    focus = ' tabindex="0"' if max(map(len, lines)) > 34 else ""
+    return f'<pre{focus} style="--lines:{len(lines)}">{block[1]}</pre>'
+
+
+def _without_paragraphs(summary: re.Match) -> str:
+    return summary[1] + summary[2].replace("<p ", "<span ").replace("</p>", "</span>")
+
+
+def _mend_theme(html: str) -> str:
+    """Mend what themes and extensions get wrong: weight, valid HTML, and three of axe's rules."""
+    html = re.sub(r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>', "", html)
+    html = ICON.sub(_draw_icon, html)
+    # label-content-name-mismatch: the text inside is label enough.
+    html = re.sub(r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", html)
+    html = html.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    html = re.sub(r"<pre>(.*?)</pre>", _measured, html, flags=re.S)
+    # A summary holds no paragraph, and an id is a page's only one.
+    html = re.sub(r"(<summary>\s*)((?:<p\b.*?</p>\s*)+)(?=</summary>)", _without_paragraphs, html)
+    html = re.sub(r'<section id="(?:exercise|solution)-content">', "<section>", html)
+    # aria-required-children: in a list, an item's role is listitem.
+    html = html.replace(' role="doc-biblioentry"', ' role="listitem"')
+    # region: all content belongs to a landmark.
+    return html.replace(
+        '<div id="pst-primary-sidebar" class',
+        '<div id="pst-primary-sidebar" role="complementary" aria-label="Book" class',
+    )
+
+
+def _node(script: str, request: dict, task: str) -> str:
+    """What a script beside this file answers to a request."""
+    node = Path(sys.executable).with_name("node")
+    modules = os.environ | {"NODE_PATH": str(NODE_MODULES)}
+    command, request = [node, PACKAGE / script], json.dumps(request)
+    done = subprocess.run(command, input=request, capture_output=True, text=True, encoding="utf8", env=modules)
+    if done.returncode:
+        raise ExtensionError(f"plusx.pages: {task}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _join_styles(pages: dict, outdir: Path) -> None:
+    """One stylesheet in place of those the pages load, which are one after the other what a first view waits for."""
+    sheets = {
+        page: [(page.parent / found[1]).resolve() for found in STYLE.finditer(html)] for page, html in pages.items()
+    }
+    order = max(sheets.values(), key=len)
+    for page, wanted in sheets.items():
+        if wanted != [sheet for sheet in order if sheet in wanted]:
+            raise ExtensionError(f"plusx.pages: {page.name} loads its stylesheets in an order of its own.")
+
+    def read(sheet):
+        text = IMPORT.sub(lambda found: read((sheet.parent / found[1]).resolve()), sheet.read_text(encoding="utf8"))
+        here = sheet.parent.relative_to(outdir / "_static").as_posix()
+        return URL.sub(lambda found: f"url(../{here}/{found[1]})", COMMENT.sub("", text))
+
+    scripts = [path for path in sorted(outdir.rglob("*.js")) if not path.name.startswith(("plotly", "searchindex"))]
+    request = {"css": "\n".join(map(read, order)), "pages": list(pages.values()), "scripts": list(map(str, scripts))}
+    css = _node("styles.js", request, "the stylesheets cannot be read")
+    (outdir / "_static" / "plusx" / "site.css").write_text(css, encoding="utf8")
+    version = hashlib.sha256(css.encode()).hexdigest()[:8]
+    for page, html in pages.items():
+        root = "../" * (len(page.relative_to(outdir).parts) - 1)
+        one = f'<link rel="stylesheet" href="{root}_static/plusx/site.css?v={version}" />'
+        pages[page] = STYLE.sub("", html).replace("</title>", f"</title>\n    {one}", 1)
+
+
+def _typeset(pages: dict, static: Path) -> None:
+    """Put drawn formulas in place of TeX: 260 kB of MathJax less to load, and maths with scripts off."""
+    found = {}  # (TeX, display) -> the page that has it
+
+    def each_formula(html, put):
+        return MATHS.sub(lambda maths: TEX.sub(lambda tex: put(_formula(tex)), maths[0]), html)
+
+    def _formula(tex):
+        display = tex["display"] is not None
+        return unescape(tex["display"] if display else tex["inline"]).strip(), display
+
+    for page, html in pages.items():
+        each_formula(html, lambda formula, page=page: str(found.setdefault(formula, page)))
+    request = {"fonts": "mathjax", "formulas": list(found)}
+    answer = json.loads(_node("typeset.js", request, "MathJax cannot typeset a formula"))
+    drawn = dict(zip(found, answer["html"]))
+    (static / "maths.css").write_text(answer["css"], encoding="utf8")
+    for page, html in pages.items():
+        pages[page] = MATHJAX_SCRIPT.sub("", each_formula(html, drawn.__getitem__))
+
+
+def _unblock(page: Path, html: str, outdir: Path) -> str:
+    """Let no script hold up the first view: run them when the page is read, and load the index where one searches."""
+    options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
+    html = re.sub(r'<script src="[^"]*/documentation_options\.js[^>]*></script>', f"<script>{options}</script>", html)
+    html = re.sub(r"<script (?!defer)(?=[^>]*\bsrc=)", "<script defer ", html)
+    html = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", html)
+    # The theme's script knows the reader's only later, and then every element's style is computed anew.
+    wanted = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
+    html = html.replace('localStorage.getItem("theme") || "auto"', f'localStorage.getItem("theme") || ({wanted})')
+    if page.name != "search.html":
+        html = re.sub(
+            r'<script defer src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>\s*', "", html
+        )
+    return html
+
+
+def _put_states_beside(page: Path, html: str, outdir: Path) -> str:
+    """Move the states of explorers out of the page, whose words need not wait for them."""
+
+    def move(states):
+        name = f"{page.stem}-{states['id'].removeprefix('explore-')}.js"
+        script = f'(window.plusxStates ??= {{}})["{states["id"]}"] = "{states["payload"]}";\n'
+        (outdir / "_static" / "plusx" / name).write_text(script, encoding="utf8")
+        source = f"{'../' * (len(page.relative_to(outdir).parts) - 1)}_static/plusx/{name}"
+        return f'{states["before"]}<script type="text/plain" class="px-states" data-src="{source}"></script>'
+
+    return STATES.sub(move, html)
+
+
+def _address_site(outdir: Path, pages: dict, base: str) -> None:
+    """What speaks of the site's own address: previews, the sitemap, the way home from a page that is missing."""
+    for page, html in pages.items() if not base else ():
+        pages[page] = re.sub(r'<meta property="og:(?:url|image)[^>]*>\n?', "", html)  # they hold an address
+    home = urlsplit(base).path or "/"
+    missing = (PACKAGE / "404.html").read_text(encoding="utf8")
+    (outdir / "404.html").write_text(missing.replace("{home}", home), encoding="utf8")
+    if base:
+        links = "".join(
+            f"<url><loc>{urljoin(base, page.relative_to(outdir).as_posix())}</loc></url>\n" for page in pages
+        )
+        xmlns = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        (outdir / "sitemap.xml").write_text(f'<urlset xmlns="{xmlns}">\n{links}</urlset>\n', encoding="utf8")
