@@ -82,10 +82,10 @@ def test_html_is_valid(site):
     assert [f"{each['url']}: {each['message']}" for each in messages] == []
 
 
-def test_ten_thousand_random_clicks(host, open_page):
+def test_ten_thousand_random_clicks(site_url, open_page):
     each = -(-10_000 // len(CHAPTERS))
     for seed, chapter in enumerate(CHAPTERS, 1):
-        page, _, errors = open_page(f"{host}/{chapter}")
+        page, _, errors = open_page(f"{site_url}/{chapter}")
         ready(page)
         page.evaluate(CLICK_AT_RANDOM, [seed, each])
         settle(page)
