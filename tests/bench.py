@@ -78,11 +78,12 @@ def test_static_event_to_paint(site_url, chapter, open_page):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_weight_of_a_chapter(site_url, chapter, open_page):
     page, _, _ = open_page("about:blank")
-    bodies = {}
-    page.on("response", lambda response: bodies.update({response.url: response.body()}) if response.ok else None)
+    responses = []
+    page.on("response", lambda response: responses.append(response))
     page.goto(f"{site_url}/{chapter}")
     ready(page)  # every explorer touched: what a reader loads who uses the whole chapter
     page.wait_for_load_state("networkidle")
+    bodies = {response.url: response.body() for response in responses if response.ok}
     weights = {url.removeprefix(site_url): len(gzip.compress(body, 6)) for url, body in bodies.items()}
     print()
     for url, weight in sorted(weights.items(), key=lambda item: -item[1])[:8]:

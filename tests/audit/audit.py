@@ -1,5 +1,6 @@
 """The slow checks of the whole site: `make audit`, half an hour. `make test` samples what is walked here in full."""
 
+import asyncio
 import gzip
 import io
 import itertools
@@ -8,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -122,13 +122,17 @@ def test_checked_cells_repeat(threads, capability, monkeypatch):
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", capability)
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
 
-    def changed(chapter):
+    async def changed(chapter, slots):
         notebook = nbformat.read(ROOT / chapter.replace(".html", ".ipynb"), as_version=4)
         stored = {cell.id: printed(cell) for cell in notebook.cells if cell.get("outputs")}
         for cell in notebook.cells:
             cell.source = cell.source.replace("set_num_threads(1)", f"set_num_threads({threads})")
-        NotebookClient(notebook, timeout=600).execute(cwd=str(ROOT / "chapters"))
+        async with slots:
+            await NotebookClient(notebook, timeout=600).async_execute(cwd=str(ROOT / "chapters"))
         return [f"{chapter}: {c.id}" for c in notebook.cells if c.id in stored and printed(c) != stored[c.id]]
 
-    with ThreadPoolExecutor(2) as pool:
-        assert list(itertools.chain(*pool.map(changed, CHAPTERS))) == []
+    async def all_changed():
+        slots = asyncio.Semaphore(2)
+        return itertools.chain(*await asyncio.gather(*(changed(chapter, slots) for chapter in CHAPTERS)))
+
+    assert list(asyncio.run(all_changed())) == []
