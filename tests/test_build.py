@@ -160,7 +160,7 @@ def test_every_internal_link_resolves(site, page_files):
 def test_every_page_describes_itself(page_files):
     found = [soup(page).select('meta[name="description"]') for page in page_files if page.name != "404.html"]
     texts = [tags[0]["content"] for tags in found if tags]
-    assert len(texts) >= len(page_files) - 4 and all(len(text) > 40 for text in texts)  # search, index and 404: none
+    assert len(texts) >= len(page_files) - 3 and all(len(text) > 40 for text in texts)  # search, index and 404: none
     assert len(set(texts)) == len(texts)
 
 
@@ -310,6 +310,7 @@ def test_a_notebook_runs_once_and_not_again(tiny):
 def test_a_notebook_that_reads_others_runs_again_when_one_changed(tiny):
     before = tiny.chapter.read_text()
     tiny.write("print(len(open('index.md').read()))", tags=["reads-chapters"])
+    (tiny.folder / ".ipynb_checkpoints").mkdir()  # what JupyterLab leaves beside a notebook
     for text in ["# Index\n", "# Index\n\nMore.\n"]:
         (tiny.folder / "index.md").write_text(text)
         assert tiny.build().returncode == 0

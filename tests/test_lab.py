@@ -21,6 +21,11 @@ def lab(tmp_path_factory):
 
 @pytest.mark.parametrize("chapter", SAMPLES)
 def test_run_all_then_toggle(lab, chapter, open_page):
+    run_all_then_toggle(lab, chapter, open_page)
+
+
+def run_all_then_toggle(lab, chapter, open_page):
+    """Every explorer of a chapter answers its toggles; `make audit` walks the chapters that are no sample."""
     notebook = chapter.replace(".html", ".ipynb")
     page, foreign, _ = open_page("about:blank", solid='"surface"' in (ROOT / notebook).read_text())
     assert run_all(page, lab, notebook) == []
@@ -44,5 +49,5 @@ def test_run_all_then_toggle(lab, chapter, open_page):
         times += redrawn
     page.evaluate(f"() => {NOTEBOOK}.sessionContext.shutdown()")
     print(f"\n{notebook}: {len(times)} toggles, click to redraw: median {statistics.median(times):.0f} ms")
-    assert statistics.median(times) < 3000  # other tests run beside it; `make bench` measures
+    assert statistics.median(times) < 1000
     assert foreign == []

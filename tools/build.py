@@ -1,7 +1,7 @@
 """Build the book: run changed notebooks two at a time, then let Jupyter Book render them.
 
 A step whose inputs did not change is skipped, and a build that fails leaves the last good
-site in _build/html as it was. How pages look is the business of `plusx.book`.
+site in _build/html as it was. How pages look is the business of `plusx.book` and `plusx.pages`.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def what_it_reads(notebook, path: Path) -> str | None:
     if not any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
         return None
     digest = hashlib.sha256()
-    for other in sorted(other for other in path.parent.glob("*.*") if other != path):
+    for other in sorted(other for other in path.parent.iterdir() if other.is_file() and other != path):
         digest.update(f"\0{other.name}\0".encode() + other.read_bytes())
     return digest.hexdigest()
 

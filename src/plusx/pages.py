@@ -129,6 +129,11 @@ def _node(script: str, request: dict, task: str) -> str:
     return done.stdout
 
 
+def _static(page: Path, outdir: Path) -> str:
+    """The way from a page to the folder of our own files."""
+    return "../" * (len(page.relative_to(outdir).parts) - 1) + "_static/plusx"
+
+
 def _join_styles(pages: dict, outdir: Path) -> None:
     """One stylesheet in place of those the pages load, which are one after the other what a first view waits for."""
     sheets = {
@@ -150,8 +155,7 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     (outdir / "_static" / "plusx" / "site.css").write_text(css, encoding="utf8")
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
     for page, html in pages.items():
-        root = "../" * (len(page.relative_to(outdir).parts) - 1)
-        one = f'<link rel="stylesheet" href="{root}_static/plusx/site.css?v={version}" />'
+        one = f'<link rel="stylesheet" href="{_static(page, outdir)}/site.css?v={version}" />'
         pages[page] = STYLE.sub("", html).replace("</title>", f"</title>\n    {one}", 1)
 
 
@@ -199,7 +203,7 @@ def _put_states_beside(page: Path, html: str, outdir: Path) -> str:
         name = f"{page.stem}-{states['id'].removeprefix('explore-')}.js"
         script = f'(window.plusxStates ??= {{}})["{states["id"]}"] = "{states["payload"]}";\n'
         (outdir / "_static" / "plusx" / name).write_text(script, encoding="utf8")
-        source = f"{'../' * (len(page.relative_to(outdir).parts) - 1)}_static/plusx/{name}"
+        source = f"{_static(page, outdir)}/{name}"
         return f'{states["before"]}<script type="text/plain" class="px-states" data-src="{source}"></script>'
 
     return STATES.sub(move, html)

