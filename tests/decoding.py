@@ -11,6 +11,7 @@ import numpy as np
 
 from plusx.explore import Explorer
 from plusx.explore.static import for_page
+from plusx.playground.page import START, look_at, pack
 
 
 def decode(payload: str) -> tuple[dict, list[dict]]:
@@ -76,12 +77,23 @@ def assert_page_shows(page: str, namespace: dict) -> None:
     page: the file of the page. namespace: the globals of the chapter's notebook, run where explorers are live.
     """
     text = Path(page).read_text()
+
+    def states(id):
+        source = re.search(r'class="px-states" data-src="([^"]+)"', text[text.index(f'id="{id}"') :])[1]
+        return (Path(page).parent / source).read_text().split('"')[-2]
+
     explorers = [value for value in namespace.values() if isinstance(value, Explorer)]
-    assert len(explorers) == text.count('class="px-states" data-src=') > 0
+    playgrounds = text.count('class="plusx-playground"')
+    assert len(explorers) + playgrounds == text.count('class="px-states" data-src=') > 0
+    if playgrounds:
+        presets = {
+            name: look_at(net, START[name]["start"], namespace["presets"]) for name, net in namespace["nets"].items()
+        }
+        shown, live = (np.frombuffer(blob, np.uint8).reshape(2, -1).astype(int) for blob in (
+            gzip.decompress(base64.b64decode(states("playground"))), pack(presets)))  # fmt: skip
+        assert np.abs(shown[0] + 256 * shown[1] - live[0] - 256 * live[1]).max() <= 1
     for explorer in explorers:
-        fragment = text[text.index(f'id="explore-{explorer.name}"') :]
-        source = re.search(r'class="px-states" data-src="([^"]+)"', fragment)[1]
-        figure, leaves = decode((Path(page).parent / source).read_text().split('"')[-2])
+        figure, leaves = decode(states(f"explore-{explorer.name}"))
         lot = random.Random(explorer.name).sample(range(len(explorer.states)), min(40, len(explorer.states)))
         for at in lot:  # not in the order in which the page's were drawn: a state must not depend on the one before
             indices = explorer.states[at]

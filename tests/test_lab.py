@@ -7,8 +7,19 @@ import statistics
 import pytest
 from browser import ROOT, SAMPLES
 from lab import NOTEBOOK, cells_with, click_to_redraw, jupyter_lab, run_all, show
+from torch.nn import functional as F
+
+from plusx.switched import encode, load, trained
 
 TOGGLES = "input[type=checkbox], .widget-toggle-buttons button:not(.mod-active), select"
+# Click a switch of the playground, then milliseconds until its result line has changed.
+SWITCH_TO_RESULT = """([cell, label]) => new Promise((done) => {
+  const result = cell.querySelector('.px-result');
+  const begun = performance.now();
+  const watch = new MutationObserver(() => { watch.disconnect(); done(performance.now() - begun); });
+  watch.observe(result, { childList: true, characterData: true, subtree: true });
+  cell.querySelector(`[role=switch][aria-label="${label}"]`).dispatchEvent(new MouseEvent('click'));
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -50,4 +61,27 @@ def run_all_then_toggle(lab, chapter, open_page):
     page.evaluate(f"() => {NOTEBOOK}.sessionContext.shutdown()")
     print(f"\n{notebook}: {len(times)} toggles, click to redraw: median {statistics.median(times):.0f} ms")
     assert statistics.median(times) < 1000
+    assert foreign == []
+
+
+def test_the_playground_answers_from_the_kernel(lab, open_page):
+    page, foreign, _ = open_page("about:blank")
+    assert run_all(page, lab, "chapters/17-playground.ipynb") == []
+    (index,) = cells_with(page, "playground(nets")
+    cell = show(page, index, ".plusx-playground .pg-switch")
+    result = cell.locator(".px-result")
+    result.filter(has_text="As trained").wait_for(timeout=20_000)
+    assert cell.locator(".pg-load").is_hidden()
+    cell.locator("textarea").fill("It writes on: x")
+    times = []
+    for kind in ("skip around attention", "attention", "activation, ReLU"):
+        times.append(page.evaluate(SWITCH_TO_RESULT, [cell.element_handle(), f"Layer 3: {kind}"]))
+    net = load("characters")
+    switches = trained(net.task)
+    switches[14:21] = [0, 0, 1, 1, 1, 1, 0]
+    seen = net.look(encode(net.task, "It writes on: x"), switches)
+    loss = F.cross_entropy(seen.scores[-1, :-1], encode(net.task, "t writes on: x"))
+    assert f"no activation 3: {loss:.2f} nats per character" in result.inner_text()
+    print(f"\nplayground in JupyterLab, switch to result: {', '.join(f'{t:.0f}' for t in times)} ms")
+    assert statistics.median(times) < 500
     assert foreign == []

@@ -3,9 +3,14 @@
 What an explorer draws is the business of `plusx.explore`, what becomes of a written page that of `plusx.pages`.
 """
 
+import gzip
 import hashlib
+import html
+import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
@@ -24,6 +29,9 @@ BUNDLES = {
     "gl3d": "plotly.js-gl3d-dist-min/plotly-gl3d.min.js",
 }
 FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
+ORT = "onnxruntime-web/dist"
+NETS = ROOT / "chapters" / "data" / "playground"
+PLAYGROUND = 'class="plusx-playground" '
 EXPLORER = re.compile(r'<div\b[^>]*\bclass="plusx-explore\b[^>]*>')
 BUNDLE_NAME = re.compile(r'\bdata-bundle="([^"]*)"')
 
@@ -33,7 +41,8 @@ def cache_path(srcdir: Path) -> Path:
     digest = hashlib.sha256(f"mode={MODE}".encode())
     makers = [PACKAGE / "book.py", PACKAGE / "pages.py"]  # of pages: no notebook runs them
     sources = sorted(p for p in PACKAGE.rglob("*.py") if p not in makers)
-    for path in [*sources, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
+    data = sorted(p for p in (ROOT / "chapters" / "data").rglob("*") if p.suffix in (".npz", ".safetensors", ".txt"))
+    for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
 
@@ -87,6 +96,56 @@ def _equip_page(app, pagename, templatename, context, doctree):
         copy_asset_file(str(_from_npm(BUNDLES[match[1]])), str(static))
 
 
+def _equip_playground(app, pagename, templatename, context, doctree):
+    """Give the page of the playground its script, its nets and what runs them, and tell it their sizes."""
+    body = context.get("body") or ""
+    if PLAYGROUND not in body:
+        return
+    static = Path(app.outdir, "_static", "plusx")
+    app.add_css_file("plusx/explore.css")
+    app.add_css_file("plusx/playground.css")
+    app.add_js_file("plusx/playground.js", defer="defer")
+    for asset in ["playground.js", "playground-worker.js", "playground.css"]:
+        copy_asset_file(str(PACKAGE / "playground" / asset), str(static))
+    # Some servers do not know .mjs.
+    copy_asset_file(str(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(static / "ort.wasm.bundle.min.js"))
+    files = {}
+    for name, path in _nets(Path(app.srcdir) / "_build" / ".nets").items():
+        copy_asset_file(str(path), str(static))
+        files[name] = {"url": path.name, "bytes": path.stat().st_size}
+    context["body"] = body.replace(PLAYGROUND, f'{PLAYGROUND}data-files="{html.escape(json.dumps(files))}" ')
+
+
+def _nets(kept: Path) -> dict[str, Path]:
+    """The runtime, gzipped, and each net as ONNX, made once for what they depend on: 10 s for a net."""
+    runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
+    makers = [PACKAGE / "switched.py", PACKAGE / "playground" / "export.py", ROOT / "constraints.txt"]
+    kept.mkdir(parents=True, exist_ok=True)
+    files = {"runtime": kept / _named_after([runtime], "runtime.bin")}
+    _put(files["runtime"], lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
+    for net in sorted(NETS.glob("*.safetensors")):
+        files[net.stem] = kept / _named_after([net, *makers], f"{net.stem}.onnx")
+        command = [sys.executable, "-m", "plusx.playground.export", net.stem]
+        _put(files[net.stem], lambda part, command=command: subprocess.run([*command, part], check=True))
+    for other in set(kept.iterdir()) - set(files.values()):
+        other.unlink()
+    return files
+
+
+def _named_after(paths, name: str) -> str:
+    digest = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths))
+    return f"{digest.hexdigest()[:8]}-{name}"
+
+
+def _put(path: Path, write):
+    """Write a file that is not there yet, whole or not at all."""
+    if path.exists():
+        return
+    part = path.with_suffix(".part")
+    write(part)
+    part.rename(path)
+
+
 def _finish(app, exception):
     if not exception and app.builder.format == "html":
         mend(Path(app.outdir), app.config.html_baseurl)
@@ -99,6 +158,7 @@ def setup(app):
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_page)
+    app.connect("html-page-context", _equip_playground)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _finish, priority=900)
     # Pages copy their bundles while they are written: one writer.

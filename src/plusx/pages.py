@@ -33,7 +33,7 @@ IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 STATES = re.compile(
-    r'(?P<before><div class="plusx-explore" id="(?P<id>[^"]+)".*?)'
+    r'(?P<before><div class="plusx-(?:explore|playground)" (?:data-files="[^"]*" )?id="(?P<id>[^"]+)".*?)'
     r'<script type="text/plain" class="px-states">(?P<payload>[^<]+)</script>',
     re.S,
 )
@@ -149,7 +149,9 @@ def _join_styles(pages: dict, outdir: Path) -> None:
         here = sheet.parent.relative_to(outdir / "_static").as_posix()
         return URL.sub(lambda found: f"url(../{here}/{found[1]})", COMMENT.sub("", text))
 
-    scripts = [path for path in sorted(outdir.rglob("*.js")) if not path.name.startswith(("plotly", "searchindex"))]
+    scripts = [
+        path for path in sorted(outdir.rglob("*.js")) if not path.name.startswith(("plotly", "searchindex", "ort"))
+    ]
     request = {"css": "\n".join(map(read, order)), "pages": list(pages.values()), "scripts": list(map(str, scripts))}
     css = _node("styles.js", request, "the stylesheets cannot be read")
     (outdir / "_static" / "plusx" / "site.css").write_text(css, encoding="utf8")

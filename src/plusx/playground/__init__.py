@@ -1,0 +1,47 @@
+"""The playground: trained nets of `plusx.switched` behind a diagram of switches.
+
+Here lives `playground`, the one name a chapter imports. In the book's page onnxruntime-web computes,
+in a live notebook torch does; the diagram, playground.js, is the same.
+"""
+
+import os
+from typing import NamedTuple
+
+from .live import Live
+from .page import fragment, markup
+
+__all__ = ["Challenge", "playground"]
+
+
+class Challenge(NamedTuple):
+    """A question that some settings of the switches answer.
+
+    net: which net it is about. ask: what to find. accepted: each setting that is right.
+    told: what to tell who has found one.
+    """
+
+    net: str
+    ask: str
+    accepted: list
+    told: str
+
+
+def playground(nets, presets, challenges):
+    """Show nets with a switch on every skip, branch, norm and activation.
+
+    nets: name to a trained `Switched`. presets: name to a setting of the switches, a list of numbers
+        (see `plusx.switched.VALUES`). challenges: of `Challenge`.
+
+    ValueError: a setting that no net has, or nets with different switches.
+    """
+    lengths = {len(net.layers) for net in nets.values()}
+    if len(lengths) != 1:
+        raise ValueError(f"playground: the nets have {sorted(lengths)} layers; give nets of one depth.")
+    for name, switches in [*presets.items(), *((c.ask, s) for c in challenges for s in c.accepted)]:
+        next(iter(nets.values())).check(switches, name)
+    from IPython.display import HTML, display
+
+    if os.environ.get("PLUSX_EXPLORE") == "static":
+        display(HTML(fragment(nets, presets, challenges)))
+    else:
+        display(Live(nets, markup(nets, presets, challenges)))

@@ -1,0 +1,119 @@
+"""Static: the playground as one HTML fragment, with the presets computed beforehand."""
+
+import base64
+import gzip
+import html
+import json
+
+import numpy as np
+import torch
+
+from ..switched import Seen, asked, encode
+
+START = {
+    "characters": dict(
+        title="Text", start="the default valu", hint="Any plain characters", knows="English ASCII text without accents"
+    ),
+    "sorting": dict(title="Sorting", start="3141592653", hint="Digits", knows="digits"),
+}
+
+
+def markup(nets, presets, challenges, before=""):
+    """What both doors share: a stage for playground.js, and what it needs to know.
+
+    before: HTML between the two.
+    """
+    setup = {
+        "nets": {
+            name: {
+                **START[name],
+                "alphabet": net.task.alphabet,
+                "places": net.task.places,
+                "causal": net.task.causal,
+                "heads": net.task.heads,
+                "layers": net.task.layers,
+            }
+            for name, net in nets.items()
+        },
+        "presets": [{"name": name, "switches": digits(switches)} for name, switches in presets.items()],
+        "challenges": [{**c._asdict(), "accepted": [digits(s) for s in c.accepted]} for c in challenges],
+    }
+    data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
+    return f"""<div class="plusx-playground" id="playground">
+<div class="pg-stage"></div>
+{before}<script type="application/json" class="pg-setup">{data}</script>
+</div>"""
+
+
+def fragment(nets, presets, challenges):
+    """The playground's HTML for a page without a kernel, with all presets at the start inputs."""
+    seen = {name: look_at(net, START[name]["start"], presets) for name, net in nets.items()}
+    tables = "".join(table(net, name, presets, seen[name]) for name, net in nets.items())
+    states = base64.b64encode(gzip.compress(pack(seen), 9, mtime=0)).decode()
+    before = f"""<noscript><p class="px-message">The switches need JavaScript, the table below does not.</p></noscript>
+<details class="pg-table"><summary>The presets as a table</summary>
+<div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{tables}</div></details>
+<script type="text/plain" class="px-states">{states}</script>
+"""
+    return markup(nets, presets, challenges, before)
+
+
+def digits(switches):
+    return "".join(map(str, switches))
+
+
+@torch.no_grad()
+def look_at(net, text, presets):
+    """`Seen` of a text under each preset."""
+    return [net.look(encode(net.task, text), switches) for switches in presets.values()]
+
+
+def pack(seen):
+    """All of them as 16-bit numbers: the low bytes, then the high ones, which compress better apart.
+
+    Scores become log probabilities, which are all that is shown of them. The scales are
+    those that playground.js undoes: relative errors below 4e-4.
+    """
+    words = []
+    for states in seen.values():
+        for scores, attention, similarity, norm in states:
+            words += [
+                torch.log1p(-torch.log_softmax(scores, -1)) * 3000,
+                attention * 65535,
+                (similarity + 1) * 32767,
+                torch.log1p(norm) * 3000,
+            ]
+    numbers = np.concatenate([part.double().numpy().ravel() for part in words])
+    if not (numbers.min() >= -0.5 and numbers.max() < 65535.5):
+        raise ValueError(f"pack: numbers from {numbers.min()} to {numbers.max()} do not fit 16 bits.")
+    return np.rint(numbers).astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
+
+
+def table(net, name, presets, seen):
+    """What each preset does to the start input, in numbers and words."""
+    text = START[name]["start"]
+    given = encode(net.task, text)[None]
+    _, wanted = asked(net.task, given)
+    head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
+    rows = []
+    for preset, state in zip(presets, seen):
+        logs = torch.log_softmax(state.scores[-1], -1)  # (n, V)
+        loss = -logs[: wanted.shape[1]].gather(-1, wanted.T).mean()
+        best = logs.argmax(-1)
+        said = best[-1:] if net.task.causal else best
+        rows.append([preset, f"{loss:.2f}", "".join(net.task.alphabet[i] for i in said), f"{mean_cosine(state):.2f}"])
+    cells = "".join(
+        f'<tr><th scope="row">{html.escape(first)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
+    return (
+        f"<table><caption>{html.escape(START[name]['title'])}, input “{html.escape(text)}”</caption><thead><tr>"
+        f"{titles}</tr></thead><tbody>{cells}</tbody></table>"
+    )
+
+
+def mean_cosine(seen: Seen):
+    """Of each two different tokens after the last layer."""
+    n = seen.similarity.shape[-1]
+    return ((seen.similarity[-1].sum() - seen.similarity[-1].trace()) / (n * (n - 1))).item()

@@ -1,0 +1,732 @@
+/**
+ * The playground: switches on a trained transformer, and what it does with them. Who computes is an
+ * engine: a worker with onnxruntime-web in the page, torch behind a kernel in JupyterLab, or the
+ * table of presets that the page brings along. Nothing here knows weights.
+ */
+(() => {
+  "use strict";
+
+  const here = document.currentScript && new URL(".", document.currentScript.src); // in JupyterLab: null
+  const PER_LAYER = 7; // switches of a layer, as LAYER in switched.py has them
+  const NAMES = ["skip around attention", "attention", "norm of attention", "skip around FFN", "FFN", "norm of FFN", "activation"];
+  const NORMS = ["off", "before the branch", "after the addition"];
+  const ACTIVATIONS = ["off", "ReLU", "GELU", "tanh"];
+  const VALUES = [2, 2, 3, 2, 2, 3, 4];
+  const SVG = "http://www.w3.org/2000/svg";
+
+  // ---- small helpers ---------------------------------------------------------------------------
+
+  /** An element with attributes and children; `on...` are listeners. */
+  function make(tag, attributes = {}, ...children) {
+    const drawn = ["svg", "g", "path", "rect", "circle", "text"].includes(tag);
+    const node = drawn ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+      else if (value !== false) node.setAttribute(key, value === true ? "" : value);
+    }
+    node.append(...children);
+    return node;
+  }
+
+  const shown = (token) => ({ " ": "␣", "\n": "⏎" })[token] ?? token;
+  const spoken = (token) => ({ " ": "space", "\n": "line break" })[token] ?? token;
+  const percent = (p) => (p > 0 && p < 0.005 ? "<1 %" : `${Math.round(100 * p)} %`);
+  const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)) : "not a number");
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+
+  /** log softmax of `count` scores from `at`. */
+  function logProbabilities(scores, at, count) {
+    const row = scores.subarray(at, at + count);
+    const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
+    const total = Math.log(row.reduce((a, b) => a + Math.exp(b - top), 0)) + top;
+    return Array.from(row, (score) => score - total);
+  }
+
+  /** Mean cosine of two different tokens after a layer. */
+  function meanCosine(seen, layer) {
+    const { n, similarity } = seen;
+    if (n === 1) return 1;
+    const part = similarity.subarray(layer * n * n, (layer + 1) * n * n);
+    let others = 0;
+    part.forEach((value, i) => (others += i % (n + 1) ? value : 0));
+    return others / (n * (n - 1));
+  }
+
+  /** From base64 of gzip to bytes. */
+  async function unzip(text) {
+    const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).arrayBuffer();
+  }
+
+  // ---- engines: ask(net, tokens, switches) -> promise of what `Seen` of switched.py holds -----------
+
+  /** The presets at the start texts, as `pack` in page.py wrote them. */
+  class Table {
+    static async from(text, setup) {
+      const table = new Table();
+      const bytes = new Uint8Array(await unzip(text));
+      const words = Float32Array.from({ length: bytes.length / 2 }, (_, i) => bytes[i] + 256 * bytes[bytes.length / 2 + i]);
+      let at = 0;
+      const take = (count, scale) => words.subarray(at, (at += count)).map(scale);
+      table.states = new Map();
+      for (const [name, net] of Object.entries(setup.nets)) {
+        const n = net.start.length;
+        for (const preset of setup.presets) {
+          table.states.set([name, net.start, preset.switches].join(), {
+            n,
+            scores: take((net.layers + 1) * n * net.alphabet.length, (w) => -Math.expm1(w / 3000)),
+            attention: take(net.layers * net.heads * n * n, (w) => w / 65535),
+            similarity: take((net.layers + 1) * n * n, (w) => w / 32767 - 1),
+            norm: take((net.layers + 1) * n, (w) => Math.expm1(w / 3000)),
+          });
+        }
+      }
+      if (at !== words.length) throw new Error("the table has another size");
+      return table;
+    }
+
+    async ask(net, text, switches) {
+      return this.states.get([net, text, switches].join());
+    }
+  }
+
+  /** onnxruntime-web in a worker. */
+  class Worked {
+    /** @param {(share: number) => void} progress how much of the files has come */
+    static load(files, progress) {
+      return new Promise((resolve, reject) => {
+        const engine = new Worked();
+        engine.worker = new Worker(new URL("playground-worker.js", here), { type: "module" });
+        engine.waiting = new Map();
+        engine.worker.onerror = (event) => reject(new Error(event.message || "The worker did not start"));
+        engine.worker.onmessage = ({ data }) => {
+          if (data.error && data.id === undefined) reject(new Error(data.error));
+          else if (data.progress !== undefined) progress(data.progress);
+          else if (data.ready) resolve(engine);
+          else {
+            const { done, fail } = engine.waiting.get(data.id);
+            engine.waiting.delete(data.id);
+            if (data.error) fail(new Error(data.error));
+            else done(data.seen);
+          }
+        };
+        engine.worker.postMessage({ files });
+      });
+    }
+
+    ask(net, text, switches, tokens) {
+      return new Promise((done, fail) => {
+        const id = (this.last = (this.last ?? 0) + 1);
+        this.waiting.set(id, { done, fail });
+        this.worker.postMessage({ id, net, tokens, switches: Array.from(switches, Number) });
+      });
+    }
+  }
+
+  /** torch behind a kernel, by the messages of an anywidget model. */
+  class Kernel {
+    constructor(model) {
+      this.model = model;
+      this.waiting = new Map();
+      model.on("msg:custom", (answer, buffers) => {
+        const { done, fail } = this.waiting.get(answer.id) ?? {};
+        this.waiting.delete(answer.id);
+        if (answer.error) fail?.(new Error(answer.error));
+        else done?.({ n: answer.n, ...Object.fromEntries(answer.names.map((name, i) => [name, floats(buffers[i])])) });
+      });
+    }
+
+    ask(net, text, switches, tokens) {
+      return new Promise((done, fail) => {
+        const id = (this.last = (this.last ?? 0) + 1);
+        this.waiting.set(id, { done, fail });
+        this.model.send({ id, net, tokens, switches: Array.from(switches, Number) });
+      });
+    }
+  }
+
+  const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+
+  // ---- the diagram --------------------------------------------------------------------------------
+
+  // Where things stand in a layer's picture, 360 x 74: the stream runs at y = 56, branches at y = 24.
+  const PARTS = [
+    { tap: 10, plus: 134, norm: 16, after: 144, boxes: [[58, 66, "attention"]] },
+    { tap: 184, plus: 322, norm: 190, after: 328, boxes: [[230, 22, "W₁"], [292, 22, "W₂"]], activation: 256 },
+  ];
+
+  /** The picture of layer `layer` with its 7 switches; `toggle` gets a switch's number. */
+  function drawLayer(layer, toggle) {
+    const svg = make("svg", { viewBox: "0 0 360 74", class: "pg-diagram" });
+    const switches = [];
+    const add = (kind, ...drawn) => {
+      const group = make("g", {
+        role: "switch", class: "pg-switch", tabindex: kind ? -1 : 0, "aria-label": `Layer ${layer + 1}: ${NAMES[kind]}`,
+        onclick: () => toggle(layer * PER_LAYER + kind),
+      }, ...drawn);
+      switches[kind] = group;
+      return group;
+    };
+    const box = (x, width, text) => [
+      make("rect", { x, y: 12, width, height: 24, rx: 4, class: "pg-box" }),
+      make("text", { x: x + width / 2, y: 28 }, text),
+    ];
+    svg.append(make("path", { class: "pg-wire", d: "M0 56H10M142 56H184M330 56H360" }));
+    PARTS.forEach((part, half) => {
+      const { tap, plus, norm, boxes, activation } = part;
+      const kind = 3 * half;
+      svg.append(make("path", { class: `pg-wire pg-branch-${half}`, d: `M${tap} 56V24H${plus}V48m-4 -6l4 6l4 -6` }));
+      svg.append(add(kind,
+        make("rect", { x: tap, y: 44, width: plus - tap - 8, height: 24, class: "pg-hit" }),
+        make("path", { class: "pg-skip", d: `M${tap} 56H${plus - 8}m-6 -4l6 4l-6 4` }),
+        make("path", { class: "pg-cut", d: `M${(tap + plus) / 2 - 5} 51l10 10m0 -10l-10 10` })));
+      svg.append(add(kind + 1, ...boxes.flatMap(([x, width, text]) => box(x, width, text))));
+      svg.append(add(kind + 2, make("rect", { x: norm, y: 12, width: 34, height: 24, rx: 4, class: "pg-box" }), make("text", { x: norm + 17, y: 28 }, "norm")));
+      if (activation) svg.append(add(6, make("rect", { x: activation, y: 12, width: 32, height: 24, rx: 12, class: "pg-box" }), make("text", { x: activation + 16, y: 28 }, "ReLU")));
+      svg.append(make("circle", { cx: plus, cy: 56, r: 8, class: "pg-plus" }), make("path", { class: "pg-wire", d: `M${plus - 4} 56h8m-4 -4v8` }));
+    });
+    return { svg, switches };
+  }
+
+  /** Make the picture of a layer say what its switches are. */
+  function showLayer({ svg, switches }, digits) {
+    digits.forEach((digit, kind) => {
+      const group = switches[kind];
+      group.setAttribute("aria-checked", digit > 0);
+      if (kind === 2 || kind === 5) {
+        const { norm, after } = PARTS[kind === 2 ? 0 : 1];
+        group.setAttribute("transform", digit === 2 ? `translate(${after - norm} 32)` : "");
+        group.setAttribute("aria-label", `${group.getAttribute("aria-label").split(",")[0]}${digit ? `, ${NORMS[digit]}` : ""}`);
+      }
+      if (kind === 6) {
+        group.lastChild.textContent = ACTIVATIONS[digit || 1];
+        group.setAttribute("aria-label", `${group.getAttribute("aria-label").split(",")[0]}${digit ? `, ${ACTIVATIONS[digit]}` : ""}`);
+      }
+    });
+    [1, 4].forEach((kind, half) => svg.querySelector(`.pg-branch-${half}`).classList.toggle("pg-off", !digits[kind]));
+  }
+
+  // ---- pictures -----------------------------------------------------------------------------------
+
+  /** A square of numbers from 0 (ground) to 1 (ink of the series), one pixel each. */
+  function paint(canvas, values, n, colour) {
+    canvas.width = canvas.height = n;
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(n, n);
+    for (let i = 0; i < n * n; i++) {
+      const share = Number.isNaN(values[i]) ? 0 : Math.min(Math.max(values[i], 0), 1);
+      image.data[4 * i] = colour[0];
+      image.data[4 * i + 1] = colour[1];
+      image.data[4 * i + 2] = colour[2];
+      image.data[4 * i + 3] = 255 * share;
+    }
+    context.putImageData(image, 0, 0);
+  }
+
+  /** The same in large, with the tokens along its sides. */
+  function paintLarge(canvas, values, tokens, colour, ink) {
+    const n = tokens.length;
+    const side = 640;
+    const margin = 32;
+    const cell = (side - margin) / n;
+    canvas.width = canvas.height = side;
+    const context = canvas.getContext("2d");
+    context.font = `${Math.min(26, Math.max(10, 0.9 * cell))}px monospace`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (let i = 0; i < n; i++) {
+      context.fillStyle = ink;
+      context.fillText(shown(tokens[i]), margin / 2, margin + (i + 0.5) * cell);
+      context.fillText(shown(tokens[i]), margin + (i + 0.5) * cell, margin / 2);
+      for (let j = 0; j < n; j++) {
+        const share = Math.min(Math.max(values[i * n + j] || 0, 0), 1);
+        context.fillStyle = `rgba(${colour.join()},${share})`;
+        context.fillRect(margin + j * cell, margin + i * cell, cell, cell);
+      }
+    }
+    context.strokeStyle = ink;
+    context.strokeRect(margin, margin, side - margin, side - margin);
+  }
+
+  // ---- the playground -------------------------------------------------------------------------------
+
+  class Playground {
+    constructor(root, setup, { table, engine }) {
+      Object.assign(this, { root, setup, table, engine });
+      this.netName = Object.keys(setup.nets)[0];
+      this.text = this.net.start;
+      this.trained = "1".repeat(this.net.layers * PER_LAYER + 1);
+      this.switches = this.trained;
+      this.place = 1;
+      this.kind = 1;
+      this.large = "attention 0 0";
+      this.build();
+      this.changed(false).then(() => this.followLink());
+    }
+
+    get net() {
+      return this.setup.nets[this.netName];
+    }
+
+    /** The part of the text that the net sees. */
+    get seenText() {
+      return this.text.slice(-this.net.places);
+    }
+
+    build() {
+      const { setup } = this;
+      const stage = this.root.querySelector(".pg-stage");
+      const radios = (name, legend, options, chosen, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
+        ...options.map(([value, label]) => make("label", {},
+          make("input", { type: "radio", name: `pg-${name}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
+      this.netRadios = radios("net", "Net", Object.entries(setup.nets).map(([name, { title }]) => [name, title]), this.netName, (name) => this.chooseNet(name));
+      this.normRadios = radios("norm", "Norms stand", [["1", NORMS[1]], ["2", NORMS[2]]], "1", (value) => this.setAll([2, 5], Number(value), "place"));
+      this.kindRadios = radios("kind", "Activations", ACTIVATIONS.slice(1).map((label, i) => [String(i + 1), label]), "1", (value) => this.setAll([6], Number(value), "kind"));
+
+      this.field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
+      this.fieldNote = make("span", { class: "pg-note" });
+      this.write = make("button", { type: "button", onclick: () => this.writeOn() }, "Let it write 40 more");
+      this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
+      this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
+      this.message = make("p", { class: "px-message", role: "alert", hidden: true });
+      this.result = make("p", { class: "px-result", role: "status" });
+      this.link = make("a", { class: "px-link", href: "#" }, "Link to this state");
+
+      this.presets = setup.presets.map(({ name, switches }) => {
+        const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => this.set(switches) }, name);
+        return { button, switches };
+      });
+      this.layers = [];
+      const stack = make("div", { class: "pg-stack" });
+      const strip = (layer) => {
+        const maps = layer < 0 ? [] : Array.from({ length: this.net.heads }, (_, head) => this.map(`attention ${layer} ${head}`));
+        const row = { maps, similarity: this.map(`similarity ${layer + 1}`), words: make("p", { class: "pg-words" }) };
+        row.node = make("div", { class: "pg-strip" }, ...maps, row.similarity, row.words);
+        return row;
+      };
+      this.first = strip(-1);
+      stack.append(make("div", { class: "pg-layer", role: "group", "aria-label": "Before layer 1" }, make("p", { class: "pg-caption" }, "Embeddings of token and place"), this.first.node));
+      for (let layer = 0; layer < this.net.layers; layer++) {
+        const picture = drawLayer(layer, (index) => this.toggle(index));
+        const row = strip(layer);
+        const group = make("div", { class: "pg-layer", role: "group", "aria-label": `Layer ${layer + 1}` }, make("p", { class: "pg-caption" }, `Layer ${layer + 1}`), picture.svg, row.node);
+        group.addEventListener("keydown", (event) => this.walk(event, picture.switches));
+        this.layers.push({ ...row, picture });
+        stack.append(group);
+      }
+      this.lastNorm = make("button", { type: "button", role: "switch", class: "pg-last", onclick: () => this.toggle(this.net.layers * PER_LAYER) }, "last norm");
+      stack.append(make("div", { class: "pg-layer pg-end" }, this.lastNorm));
+
+      this.largeCanvas = make("canvas", { role: "img" });
+      this.largeCaption = make("figcaption", {});
+      this.lens = make("div", { class: "pg-lens", tabindex: 0, role: "region", "aria-label": "Logit lens, a table" });
+      this.bars = make("ol", { class: "pg-bars" });
+      this.barsTitle = make("h3", {});
+      this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
+
+      stage.replaceChildren(
+        make("div", { class: "pg-row" }, this.netRadios, this.load, this.progress),
+        make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
+        make("div", { class: "pg-row" }, this.fieldNote, this.write, this.link),
+        make("div", { class: "pg-row pg-presets", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
+        make("div", { class: "pg-row" }, this.normRadios, this.kindRadios),
+        this.message,
+        this.result,
+        make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
+        make("h3", {}, "The stack"),
+        make("p", { class: "pg-note" }, "Every line at the bottom of a layer, every box and every pill is a switch. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. Beside each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+        stack,
+        make("figure", { class: "pg-large" }, this.largeCanvas, this.largeCaption),
+        make("h3", {}, "Logit lens: what each layer would answer"),
+        this.lens,
+        make("h3", {}, "Challenges"),
+        make("ol", { class: "pg-challenges" }, ...this.challenges),
+      );
+      this.offerLoading();
+      new MutationObserver(() => this.seen && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+      window.addEventListener("hashchange", () => this.followLink());
+    }
+
+    map(name) {
+      return make("button", { type: "button", class: "pg-map", "data-map": name, "aria-pressed": "false",
+        onclick: () => { this.large = name; if (this.seen) this.draw(); } }, make("canvas", { width: 1, height: 1, "aria-hidden": "true" }));
+    }
+
+    challenge({ net, ask, accepted, told }) {
+      const verdict = make("p", { role: "status", class: "pg-verdict" });
+      const check = () => {
+        const changed = this.changes().length;
+        const wanted = [...accepted[0]].filter((digit, i) => digit !== this.trained[i]).length;
+        const right = this.netName === net && accepted.includes(this.switches);
+        verdict.classList.toggle("pg-solved", right);
+        if (right) verdict.textContent = `Solved. ${told}`;
+        else if (this.netName !== net) verdict.textContent = `Not yet: this one is about the net for ${this.setup.nets[net].title.toLowerCase()}.`;
+        else if (changed !== wanted) verdict.textContent = `Not yet: ${changed} of the switches differ from training, it takes ${wanted}.`;
+        else verdict.textContent = "Not yet: the number of switches is right, but not which.";
+      };
+      return make("li", {}, make("p", {}, ask), make("button", { type: "button", onclick: check }, "Check my switches"), verdict);
+    }
+
+    // -- what the reader does
+
+    /** Arrow keys within a layer; space and Enter switch. */
+    walk(event, switches) {
+      const at = switches.indexOf(event.target);
+      if (at < 0) return;
+      const order = [2, 1, 0, 5, 6, 4, 3]; // as they stand in the picture
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (step) {
+        const next = switches[order[(order.indexOf(at) + step + order.length) % order.length]];
+        switches.forEach((each) => each.setAttribute("tabindex", each === next ? 0 : -1));
+        next.focus();
+      } else if (event.key === " " || event.key === "Enter") event.target.dispatchEvent(new MouseEvent("click"));
+      else return;
+      event.preventDefault();
+    }
+
+    toggle(index) {
+      const kind = index % PER_LAYER;
+      const last = index === this.net.layers * PER_LAYER;
+      const on = last ? 1 : { 2: this.place, 5: this.place, 6: this.kind }[kind] ?? 1;
+      const digit = this.switches[index] === "0" ? on : 0;
+      this.set(this.switches.slice(0, index) + digit + this.switches.slice(index + 1));
+    }
+
+    /** Give all switches of some kinds that are on another value. */
+    setAll(kinds, value, memory) {
+      this[memory] = value;
+      this.set(Array.from(this.switches, (digit, i) =>
+        i < this.net.layers * PER_LAYER && kinds.includes(i % PER_LAYER) && digit !== "0" ? value : digit).join(""));
+    }
+
+    set(switches) {
+      this.switches = switches;
+      this.changed();
+    }
+
+    chooseNet(name) {
+      this.netName = name;
+      this.text = this.net.start;
+      this.changed();
+    }
+
+    /** Let the net append characters, each drawn from what it expects, a little sharpened. */
+    async writeOn() {
+      this.write.disabled = true;
+      let seed = this.text.length;
+      for (let i = 0; i < 40; i++) {
+        const seen = await this.answer();
+        if (!seen) break;
+        const { alphabet } = this.net;
+        const logs = logProbabilities(seen.scores, seen.scores.length - alphabet.length, alphabet.length);
+        const weights = logs.map((log) => Math.exp(log / 0.7));
+        seed = (seed * 1103515245 + 12345) % 2147483648; // the same words for the same text and switches
+        let left = (seed / 2147483648) * sum(weights);
+        const next = weights.findIndex((weight) => (left -= weight) < 0);
+        this.text += alphabet[next < 0 ? 0 : next];
+        this.seen = seen;
+        this.field.value = this.text;
+      }
+      this.write.disabled = false;
+      this.changed();
+    }
+
+    address() {
+      return `#${this.root.id}?${new URLSearchParams({ net: this.netName, switches: this.switches, text: this.text })}`;
+    }
+
+    /** Take the state from the address, if it speaks of this playground. */
+    followLink() {
+      const [name, query] = location.hash.slice(1).split("?");
+      if (name !== this.root.id || query === undefined) return false;
+      const asked = new URLSearchParams(query);
+      const net = asked.get("net") ?? this.netName;
+      const switches = asked.get("switches") ?? this.trained;
+      const fits = switches.length === this.trained.length && [...switches].every((digit, i) => digit >= 0 && digit < (i < switches.length - 1 ? VALUES[i % PER_LAYER] : 2));
+      const known = Object.hasOwn(this.setup.nets, net);
+      if (known) this.netName = net;
+      if (fits) this.switches = switches;
+      this.text = asked.get("text") ?? this.net.start;
+      const wrong = [...(known ? [] : [`net=${net}`]), ...(fits ? [] : [`switches=${switches}`])];
+      this.linkWrong = wrong.length ? `The link asks for ${wrong.join(", ")}, which is not offered here.` : "";
+      this.changed(false);
+      this.root.scrollIntoView();
+      return true;
+    }
+
+    // -- loading
+
+    offerLoading() {
+      this.load.hidden = Boolean(this.engine);
+      this.write.disabled = !this.engine;
+      if (this.engine) return;
+      const { files } = this.root.dataset;
+      this.cannot = "";
+      if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
+      else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
+      this.files = JSON.parse(files || "{}");
+      const bytes = sum(Object.values(this.files).map((file) => file.bytes));
+      this.load.textContent = `Load the nets (${(bytes / 1e6).toFixed(1)} MB)`;
+      this.load.hidden = Boolean(this.cannot);
+    }
+
+    async loadNet() {
+      this.load.disabled = true;
+      this.progress.hidden = false;
+      try {
+        this.engine = await Worked.load(this.files, (share) => (this.progress.value = share));
+      } catch (error) {
+        this.load.disabled = false;
+        this.say(`The nets did not load: ${error.message}. Try again, or use the presets, which need no loading.`);
+        return;
+      } finally {
+        this.progress.hidden = true;
+      }
+      this.offerLoading();
+      this.changed(false);
+    }
+
+    // -- what the net answers
+
+    say(text) {
+      this.message.textContent = text;
+      this.message.hidden = !text;
+    }
+
+    /** What is wrong with the input, if anything. */
+    fault() {
+      if (!this.text) return "Write something: the net needs at least one character.";
+      const { alphabet } = this.net;
+      const unknown = [...new Set(this.seenText)].filter((token) => !alphabet.includes(token));
+      return unknown.length ? `The net does not know ${unknown.join(" ")}. It was trained on ${this.net.knows}.` : "";
+    }
+
+    async answer() {
+      const { netName: net, seenText: text, switches } = this;
+      const tokens = Array.from(text, (token) => this.net.alphabet.indexOf(token));
+      return (this.engine ?? this.table)?.ask(net, text, switches, tokens);
+    }
+
+    /** Show the state at once, and what the net makes of it when it is known; of several changes, only the last. */
+    async changed(remember = true) {
+      this.showState();
+      if (remember && !this.inLab) history.replaceState(null, "", this.address());
+      if (!remember && this.linkWrong) this.say(this.linkWrong);
+      this.linkWrong = "";
+      const fault = this.fault();
+      this.root.classList.toggle("pg-stale", Boolean(fault));
+      if (fault) return this.say(fault);
+      if (remember) this.say("");
+      this.wanted = true;
+      if (this.busy) return;
+      this.busy = true;
+      try {
+        while (this.wanted) {
+          this.wanted = false;
+          const state = [this.netName, this.seenText, this.switches];
+          const seen = await this.answer();
+          if (this.wanted || this.fault()) continue;
+          this.root.classList.toggle("pg-stale", !seen);
+          if (seen) {
+            [this.seen, this.seenState] = [seen, state];
+            this.draw();
+          } else {
+            this.result.textContent = this.cannot
+              ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
+              : "The nets are not loaded yet: without them only the presets answer, at the first input. Press the load button above.";
+          }
+        }
+      } catch (error) {
+        this.root.classList.add("pg-stale");
+        this.say(`The net did not answer: ${error.message}. The picture is the last good one.`);
+      } finally {
+        this.busy = false;
+      }
+    }
+
+    /** The names of the switches that differ from training. */
+    changes() {
+      return Array.from(this.switches, (digit, i) => {
+        if (digit === this.trained[i]) return null;
+        const kind = i % PER_LAYER;
+        const name = i === this.switches.length - 1 ? "last norm" : `${NAMES[kind]} ${Math.floor(i / PER_LAYER) + 1}`;
+        if (digit === "0") return `no ${name}`;
+        return `${name} ${kind === 6 ? `as ${ACTIVATIONS[digit]}` : NORMS[digit]}`;
+      }).filter(Boolean);
+    }
+
+    showState() {
+      const digits = Array.from(this.switches, Number);
+      this.layers.forEach(({ picture }, layer) => showLayer(picture, digits.slice(layer * PER_LAYER, (layer + 1) * PER_LAYER)));
+      this.lastNorm.setAttribute("aria-checked", digits.at(-1) === 1);
+      for (const { button, switches } of this.presets) button.setAttribute("aria-pressed", switches === this.switches);
+      const choose = (radios, value) => { for (const input of radios.querySelectorAll("input")) input.checked = input.value === String(value); };
+      choose(this.netRadios, this.netName);
+      const norms = digits.filter((digit, i) => i < digits.length - 1 && [2, 5].includes(i % PER_LAYER) && digit);
+      if (norms.length && norms.every((digit) => digit === norms[0])) this.place = norms[0];
+      const kinds = digits.filter((digit, i) => i < digits.length - 1 && i % PER_LAYER === 6 && digit);
+      if (kinds.length && kinds.every((digit) => digit === kinds[0])) this.kind = kinds[0];
+      choose(this.normRadios, this.place);
+      choose(this.kindRadios, this.kind);
+      if (this.field.value !== this.text) this.field.value = this.text;
+      const left = this.text.length - this.net.places;
+      this.fieldNote.textContent = left > 0 ? `The net sees the last ${this.net.places}.` : `${this.net.hint}, up to ${this.net.places}.`;
+      this.write.hidden = !this.net.causal;
+      this.link.href = this.address();
+    }
+
+    draw() {
+      const { seen, net } = this;
+      const [, text] = this.seenState;
+      const { n } = seen;
+      const style = getComputedStyle(this.root);
+      const colours = ["--px-C0", "--px-C1"].map((name) => {
+        const hex = style.getPropertyValue(name).trim();
+        return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+      });
+      const tokens = [...text];
+      const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
+      const size = net.alphabet.length;
+      const logs = (layer, place) => logProbabilities(seen.scores, (layer * n + place) * size, size);
+
+      // The answer, and in words.
+      const last = tokens.map((_, place) => logs(net.layers, place));
+      const best = last.map((row) => row.indexOf(Math.max(...row)));
+      const losses = wanted.map((token, place) => -last[place][net.alphabet.indexOf(token)]);
+      const loss = losses.length ? short(sum(losses) / losses.length) : null;
+      const cosine = meanCosine(seen, net.layers);
+      const changes = this.changes();
+      const state = changes.length > 3 ? `${changes.length} switches changed` : changes.join(", ") || "as trained";
+      const parts = [];
+      if (net.causal) {
+        if (loss) parts.push(`${loss} nats per character on this text (guessing ${Math.log(size).toFixed(2)})`);
+        const top = best.at(-1);
+        parts.push(`next: ${spoken(net.alphabet[top] ?? "–")}, ${percent(Math.exp(last.at(-1)[top]))}`);
+      } else {
+        const right = wanted.filter((token, place) => net.alphabet[best[place]] === token).length;
+        parts.push(`answer ${best.map((token) => net.alphabet[token] ?? "–").join("")}: ${right} of ${n} places right`, `loss ${loss}`);
+      }
+      parts.push(`mean cosine of the tokens at the end ${short(cosine)}`);
+      this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
+      this.drawBars(net, last, best, wanted);
+
+      // Each layer.
+      const row = (strip, layer) => {
+        strip.maps.forEach((button, head) => {
+          const at = ((layer - 1) * net.heads + head) * n * n;
+          this.drawMap(button, seen.attention.subarray(at, at + n * n), n, colours[0]);
+          button.setAttribute("aria-label", `Layer ${layer}, attention of head ${head + 1}`);
+        });
+        this.drawMap(strip.similarity, seen.similarity.subarray(layer * n * n, (layer + 1) * n * n), n, colours[1]);
+        strip.similarity.setAttribute("aria-label", `Similarity of the tokens ${layer ? `after layer ${layer}` : "before layer 1"}`);
+        const length = sum(Array.from(seen.norm.subarray(layer * n, (layer + 1) * n))) / n;
+        strip.words.replaceChildren(make("span", {}, `cosine ${short(meanCosine(seen, layer))}`), make("span", {}, `length ${short(length)}`));
+      };
+      row(this.first, 0);
+      this.layers.forEach((strip, layer) => row(strip, layer + 1));
+      this.drawLarge(tokens, colours, style.getPropertyValue("--px-ink").trim());
+      this.drawLens(net, logs, tokens, wanted, colours[0]);
+    }
+
+    drawMap(button, values, n, colour) {
+      paint(button.firstChild, values, n, colour);
+      button.setAttribute("aria-pressed", button.dataset.map === this.large);
+    }
+
+    drawLarge(tokens, colours, ink) {
+      const { seen, net } = this;
+      const { n } = seen;
+      const [what, layer, head] = this.large.split(" ");
+      const attention = what === "attention";
+      const at = (attention ? layer * net.heads + Number(head) : Number(layer)) * n * n;
+      const values = seen[what].subarray(at, at + n * n);
+      paintLarge(this.largeCanvas, values, tokens, colours[attention ? 0 : 1], ink);
+      let words;
+      if (attention) {
+        const own = sum(tokens.map((_, i) => values[i * n + i])) / n;
+        const before = n > 1 ? sum(tokens.slice(1).map((_, i) => values[(i + 1) * n + i])) / (n - 1) : 0;
+        words = `Layer ${Number(layer) + 1}, head ${Number(head) + 1}. A token takes ${percent(own)} from itself and ${percent(before)} from the one before, on average.`;
+      } else {
+        words = `Cosine of each two tokens ${Number(layer) ? `after layer ${layer}` : "before layer 1"}: on average ${short(meanCosine(seen, Number(layer)))}.`;
+      }
+      this.largeCaption.textContent = words;
+      this.largeCanvas.setAttribute("aria-label", words);
+    }
+
+    drawBars(net, last, best, wanted) {
+      let bars;
+      if (net.causal) {
+        this.barsTitle.textContent = "The next character";
+        const logs = last.at(-1);
+        const order = logs.map((_, i) => i).sort((a, b) => logs[b] - logs[a]).slice(0, 6);
+        bars = order.map((token) => [net.alphabet[token], Math.exp(logs[token]), ""]);
+      } else {
+        this.barsTitle.textContent = "The answer, and how sure the net is of the right digit";
+        bars = wanted.map((token, place) => {
+          const said = net.alphabet[best[place]] ?? "–";
+          return [said, Math.exp(last[place][net.alphabet.indexOf(token)]), said === token ? "" : `, right: ${token}`];
+        });
+      }
+      this.bars.replaceChildren(...bars.map(([token, p, note]) => make("li", {},
+        make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pg-hidden" }, spoken(token))),
+        make("span", { class: "pg-bar", "aria-hidden": "true" }, make("span", { style: `width:${Number.isFinite(p) ? 100 * p : 0}%` })),
+        make("span", {}, `${percent(p)}${note}`))));
+    }
+
+    drawLens(net, logs, tokens, wanted, colour) {
+      const key = `${this.netName} ${tokens.length}`;
+      if (this.lensKey !== key) {
+        this.lensKey = key;
+        this.lensHead = tokens.map(() => make("th", { scope: "col" }));
+        this.lensCells = Array.from({ length: net.layers + 1 }, () => tokens.map(() => make("td")));
+        this.lens.replaceChildren(make("table", {},
+          make("caption", {}, net.causal ? "Below each character: what each layer expects to follow. The more colour, the more probable is what did follow." : "At each place: the digit that each layer would answer. The more colour, the more probable is the right one."),
+          make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "input"), ...this.lensHead)),
+          make("tbody", {}, ...this.lensCells.map((cells, layer) => make("tr", {}, make("th", { scope: "row" }, layer ? `layer ${layer}` : "start"), ...cells)))));
+      }
+      tokens.forEach((token, i) => (this.lensHead[i].textContent = shown(token)));
+      this.lensCells.forEach((cells, layer) => cells.forEach((cell, place) => {
+        const row = logs(layer, place);
+        const said = shown(net.alphabet[row.indexOf(Math.max(...row))] ?? "–");
+        const right = wanted[place] === undefined ? 0 : Math.exp(row[net.alphabet.indexOf(wanted[place])]);
+        if (cell.textContent !== said) cell.textContent = said;
+        cell.style.backgroundColor = `rgba(${colour.join()},${(0.5 * (right || 0)).toFixed(3)})`;
+      }));
+    }
+  }
+
+  // ---- start ----------------------------------------------------------------------------------------
+
+  /** The table of presets: in the page, or in a script beside it (which works from disk, as fetch does not). */
+  function statesOf(root) {
+    const { textContent, dataset } = root.querySelector(".px-states");
+    if (!dataset.src) return textContent;
+    return new Promise((resolve, reject) => {
+      const script = make("script", { src: dataset.src, onload: () => resolve(window.plusxStates?.[root.id]), onerror: () => reject(new Error("it did not load")) });
+      document.head.append(script);
+    });
+  }
+
+  async function start(root) {
+    const setup = JSON.parse(root.querySelector(".pg-setup").textContent);
+    let table;
+    try {
+      table = await Table.from(await statesOf(root), setup);
+    } catch {
+      table = undefined; // without presets the net still answers
+    }
+    root.plusx = new Playground(root, setup, { table });
+    if (!table) root.plusx.say("The table of presets is damaged or missing: load the nets to see anything.");
+  }
+
+  globalThis.plusxPlayground = {
+    /** In JupyterLab: the kernel computes. */
+    render({ model, el }) {
+      el.innerHTML = model.get("markup");
+      const root = el.firstElementChild;
+      new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine: new Kernel(model) });
+    },
+  };
+  if (here) document.querySelectorAll(".plusx-playground").forEach((root) => start(root));
+})();

@@ -1,0 +1,490 @@
+"""The playground: what it is made of, and the built page in Chromium, where torch's numbers come from onnxruntime."""
+
+import base64
+import gzip
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+import torch
+from browser import ROOT, serve
+
+from plusx.playground import Challenge, playground
+from plusx.playground.live import Live
+from plusx.playground.page import START, fragment, look_at, pack
+from plusx.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
+
+PAGE = "chapters/17-playground.html"
+SPOKEN = (
+    "skip around attention",
+    "attention",
+    "norm of attention",
+    "skip around FFN",
+    "FFN",
+    "norm of FFN",
+    "activation",
+)
+LABELS = dict(zip(SPOKEN, LAYER))
+SETTLED = "!document.querySelector('.plusx-playground').plusx.busy"
+SEEN = """() => { const { seen } = document.querySelector('.plusx-playground').plusx;
+  return Object.fromEntries(Object.entries(seen).map(([k, v]) => [k, v.length === undefined ? v : Array.from(v)])); }"""
+
+
+@pytest.fixture(scope="module")
+def nets():
+    """The trained nets in float32, as the page runs them."""
+    return {name: load(name).float() for name in TASKS}
+
+
+def small_nets():
+    torch.manual_seed(0)
+    return {name: Switched(task).requires_grad_(False) for name, task in TASKS.items()}
+
+
+def settle(page):
+    page.wait_for_timeout(50)
+    page.wait_for_function(SETTLED)
+
+
+def state(page):
+    """The net, the text it sees, and the switches."""
+    return page.evaluate(
+        """() => { const p = document.querySelector('.plusx-playground').plusx;
+           return [p.netName, p.seenText, p.switches]; }"""
+    )
+
+
+def set_state(page, net, text, switches):
+    page.evaluate(
+        """([net, text, switches]) => { const p = document.querySelector('.plusx-playground').plusx;
+           p.netName = net; p.text = text ?? p.net.start; p.set(switches); }""",
+        [net, text, switches],
+    )
+
+
+def switch(page, label):
+    """Click a switch where it stands."""
+    page.locator(f"[role=switch]:is([aria-label='{label}'], [aria-label^='{label},']) > :is(.pg-hit, .pg-box)").first.click()
+
+
+def result(page):
+    return page.inner_text(".px-result")
+
+
+@pytest.fixture
+def open_playground(site_url, open_page):
+    """The page of the playground, its presets there; with `loaded`, its nets too."""
+
+    def open_playground(loaded=False, link="", url=None, **options):
+        page, foreign, errors = open_page(f"{url or site_url}/{PAGE}{link}", **options)
+        page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
+        if loaded:
+            page.click(".pg-load")
+            page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+            settle(page)
+        return page, foreign, errors
+
+    return open_playground
+
+
+def assert_seen(page, nets, **tolerance):
+    """What the page shows for its state is what torch computes for it."""
+    name, text, switches = state(page)
+    net = nets[name]
+    with torch.no_grad():
+        wanted = net.look(encode(net.task, text), list(map(int, switches)))
+    shown = page.evaluate(SEEN)
+    assert shown["n"] == len(text)
+    for part, expected in zip(Seen._fields, wanted):
+        got = np.array(shown[part], dtype=float).reshape(expected.shape)
+        expected = expected.double().numpy()
+        if part == "scores":  # all that is shown of them
+            got, expected = (x - np.logaddexp.reduce(x, -1, keepdims=True) for x in (got, expected))
+        scale = max(1, np.abs(expected[np.isfinite(expected)]).max())
+        np.testing.assert_allclose(got / scale, expected / scale, err_msg=f"{part} of {switches}", **tolerance)
+
+
+# ---- without a browser -------------------------------------------------------------------------------------------
+
+
+def test_a_setting_that_no_net_has_is_refused():
+    nets = small_nets()
+    good = trained(TASKS["sorting"])
+    with pytest.raises(ValueError, match="Short has 42 numbers, expected 43"):
+        playground(nets, {"Short": good[1:]}, [])
+    with pytest.raises(ValueError, match=r"Odd has 2 at 0; choose 0 to 1"):
+        playground(nets, {"Odd": [2, *good[1:]]}, [])
+    with pytest.raises(ValueError, match="Which\\? has 4 at 6"):
+        playground(nets, {}, [Challenge("sorting", "Which?", [[*good[:6], 4, *good[7:]]], "")])
+    shallow = Switched(TASKS["sorting"]._replace(layers=2))
+    with pytest.raises(ValueError, match=r"the nets have \[2, 6\] layers"):
+        playground({"characters": nets["characters"], "sorting": shallow}, {}, [])
+
+
+def test_words_of_authors_are_inert_in_the_page():
+    evil = "</script><script>alert(1)</script>"
+    html = fragment(small_nets(), {evil: trained(TASKS["sorting"])}, [Challenge("sorting", evil, [], evil)])
+    assert "<script>alert" not in html and html.count("</script>") == 2
+    setup = json.loads(re.search(r'class="pg-setup">(.*?)</script>', html, re.S)[1])
+    assert setup["presets"][0]["name"] == setup["challenges"][0]["told"] == evil
+
+
+def test_packed_presets_keep_every_number_to_a_few_thousandths():
+    nets = small_nets()
+    presets = {"a": trained(TASKS["sorting"]), "b": [0] * 43}
+    seen = {name: look_at(net, START[name]["start"], presets) for name, net in nets.items()}
+
+    def minus_log(w):
+        return -np.expm1(w / 3000)
+
+    def shares(w):
+        return w / 65535
+
+    def cosines(w):
+        return w / 32767 - 1
+
+    def lengths(w):
+        return np.expm1(w / 3000)
+
+    low, high = np.frombuffer(pack(seen), np.uint8).reshape(2, -1).astype(float)
+    words, at = low + 256 * high, 0
+    for states in seen.values():
+        for each in states:
+            for part, undo in zip(each, (minus_log, shares, cosines, lengths)):
+                part = (torch.log_softmax(part, -1) if part is each.scores else part).double().numpy().ravel()
+                np.testing.assert_allclose(undo(words[at : at + part.size]), part, rtol=4e-4, atol=4e-4)
+                at += part.size
+    assert at == words.size
+
+
+def test_the_kernel_answers_questions_and_names_what_is_wrong(monkeypatch):
+    nets = small_nets()
+    widget = Live(nets, "<div></div>")
+    sent = []
+    monkeypatch.setattr(widget, "send", lambda content, buffers=None: sent.append((content, buffers)))
+    switches = [0, *trained(TASKS["sorting"])[1:]]
+    widget.answer({"id": 5, "net": "sorting", "tokens": [3, 1, 2], "switches": switches})
+    content, buffers = sent.pop()
+    assert content == {"id": 5, "n": 3, "names": list(Seen._fields)}
+    for buffer, expected in zip(buffers, nets["sorting"].look(torch.tensor([3, 1, 2]), switches)):
+        np.testing.assert_array_equal(np.frombuffer(buffer, "<f4"), expected.numpy().ravel())
+    widget.answer({"id": 6, "net": "sorting", "tokens": [3], "switches": [1, 2]})
+    content, buffers = sent.pop()
+    assert content["id"] == 6 and "2 numbers, expected 43" in content["error"] and buffers is None
+
+
+# ---- before the nets are loaded -----------------------------------------------------------------------------------
+
+
+def test_the_page_loads_no_net_unasked_and_other_pages_nothing_at_all(site_url, open_page, open_playground):
+    def asked(page):
+        return page.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
+
+    page, foreign, errors = open_playground()
+    assert not [name for name in asked(page) if re.search(r"\.onnx|runtime\.bin|ort\.wasm|worker", name)]
+    page.click(".pg-load")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+    assert foreign == errors == []
+    other, _, _ = open_page(f"{site_url}/chapters/16-claims-tested.html")
+    other.wait_for_load_state("networkidle")
+    assert not [name for name in asked(other) if re.search(r"onnx|ort\.|playground\.(js|css)", name)]
+
+
+def test_presets_answer_from_the_table_with_torchs_numbers(open_playground, nets):
+    page, _, errors = open_playground()
+    names = page.locator(".pg-presets button").all_inner_texts()
+    assert len(names) >= 8
+    for net in TASKS:
+        page.locator(f"input[name=pg-net][value={net}]").evaluate("e => e.click()")
+        said = set()
+        for name in names:
+            page.click(f".pg-presets button:text-is('{name}')")
+            settle(page)
+            assert page.get_attribute(f".pg-presets button:text-is('{name}')", "aria-pressed") == "true"
+            assert_seen(page, nets, atol=1e-3, rtol=1e-3)
+            said.add(result(page).split(":", 1)[1])
+        assert len(said) == len(names)  # each preset does something else
+    assert errors == []
+
+
+def test_a_state_beyond_the_table_says_that_the_nets_are_needed(open_playground):
+    page, _, _ = open_playground()
+    page.locator(".pg-switch").first.click()
+    settle(page)
+    assert "not loaded yet" in result(page)
+    assert page.locator(".plusx-playground.pg-stale").count() == 1
+    page.click(".pg-presets button:text-is('As trained')")
+    settle(page)
+    assert "As trained" in result(page) and page.locator(".pg-stale").count() == 0
+
+
+@pytest.mark.parametrize("how", ["from disk", "without WebAssembly"])
+def test_where_nets_cannot_run_the_presets_do_and_the_page_says_so(site, open_page, site_url, how):
+    page, foreign, errors = open_page("about:blank")
+    errors.clear()  # a blank page has no storage for its theme
+    if how == "without WebAssembly":
+        page.add_init_script("delete globalThis.WebAssembly")
+    page.goto(f"{site.as_uri() if how == 'from disk' else site_url}/{PAGE}")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
+    assert page.locator(".pg-load").is_hidden()
+    page.click(".pg-presets button:text-is('No attention skips')")
+    settle(page)
+    assert "mean cosine of the tokens at the end 0.99" in result(page) or "end 1.00" in result(page)
+    page.locator(".pg-switch").first.click()
+    settle(page)
+    assert {"from disk": "opened from disk", "without WebAssembly": "no WebAssembly"}[how] in result(page)
+    assert foreign == errors == []
+
+
+def test_without_scripts_the_presets_are_a_table(open_page, site_url):
+    page, _, _ = open_page(f"{site_url}/{PAGE}", scripts=False)
+    assert page.locator(".plusx-playground noscript").count() == 1
+    rows = page.locator(".pg-table tbody tr")
+    assert rows.count() == 2 * 10
+    assert rows.first.locator("th, td").all_text_contents()[::2] == ["As trained", "e"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "other"])
+def test_a_damaged_table_is_told_and_the_nets_still_load(open_page, site_url, nets, damage):
+    page, _, _ = open_page("about:blank")
+
+    def spoil(route):
+        if damage == "missing":
+            return route.fulfill(status=404, body="")
+        body = route.fetch().text()
+        head, payload, tail = body.rsplit('"', 2)
+        if damage == "cut":
+            payload = payload[: len(payload) // 2]
+        else:
+            payload = base64.b64encode(gzip.compress(b"\0" * 1000)).decode()
+        return route.fulfill(body=f'{head}"{payload}"{tail}', content_type="text/javascript")
+
+    page.route("**/17-playground-playground.js", spoil)
+    page.goto(f"{site_url}/{PAGE}")
+    page.wait_for_selector(".px-message:has-text('damaged or missing')")
+    page.click(".pg-load")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.seen", timeout=60_000)
+    assert_seen(page, nets, atol=1e-4, rtol=0)
+
+
+# ---- with the nets ------------------------------------------------------------------------------------------------
+
+
+def test_the_page_computes_what_torch_computes(open_playground, nets):
+    page, foreign, errors = open_playground(loaded=True)
+    lot = random.Random(7)
+    for _ in range(24):
+        name = lot.choice(list(TASKS))
+        task = TASKS[name]
+        text = "".join(lot.choice(task.alphabet) for _ in range(lot.choice([1, 2, 7, task.places])))
+        values = [*VALUES * task.layers, (0, 1)]
+        usual = lot.choice([1.0, 0.95, 0.7])  # how often a switch stays as trained
+        switches = [1 if lot.random() < usual else lot.randrange(len(value)) for value in values]
+        set_state(page, name, text, "".join(map(str, switches)))
+        page.wait_for_function(SETTLED)
+        assert_seen(page, nets, atol=1e-4, rtol=0)
+    assert foreign == errors == []
+
+
+def test_every_switch_of_the_picture_is_the_one_it_names(open_playground, nets):
+    page, _, _ = open_playground(loaded=True)
+    start = trained(TASKS["characters"])
+    switches = page.locator("[role=switch]").all()
+    assert len(switches) == len(start)
+    seen = set()
+    for switch in switches:
+        switch.evaluate("e => e.dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        changed = [i for i, digit in enumerate(state(page)[2]) if digit != "1"]
+        (index,) = changed
+        seen.add(index)
+        label = switch.get_attribute("aria-label") or switch.inner_text()
+        if index == len(start) - 1:
+            assert label == "last norm"
+        else:
+            layer, what = re.fullmatch(r"Layer (\d): (.*)", label.split(",")[0]).groups()
+            assert (int(layer) - 1, LABELS[what]) == (index // len(LAYER), LAYER[index % len(LAYER)])
+        assert switch.get_attribute("aria-checked") == "false"
+        switch.evaluate("e => e.dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+        assert switch.get_attribute("aria-checked") == "true"
+    assert seen == set(range(len(start)))
+    settle(page)
+    assert_seen(page, nets, atol=1e-4, rtol=0)
+
+
+def test_switches_work_from_the_keyboard_and_the_result_is_told(open_playground):
+    page, _, _ = open_playground(loaded=True)
+    page.locator(".pg-layer:nth-of-type(3) .pg-switch[tabindex='0']").focus()
+    names = []
+    for _ in range(7):
+        names.append(page.evaluate("document.activeElement.getAttribute('aria-label').split(': ')[1].split(',')[0]"))
+        page.keyboard.press("ArrowRight")
+    assert set(names) == set(LABELS)
+    before = result(page)
+    page.keyboard.press("Space")
+    settle(page)
+    assert page.evaluate("document.activeElement.getAttribute('aria-checked')") == "false"
+    assert result(page) != before and "2" in result(page).split(":")[0]
+    page.keyboard.press("Tab")
+    assert "Layer 2, attention of head 1" in page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert page.locator(".px-result[role=status]").count() == 1
+
+
+def test_norms_and_activations_change_together_and_keep_what_is_off(open_playground):
+    page, _, _ = open_playground(loaded=True)
+    switch(page, "Layer 2: norm of attention")
+    page.locator("input[name=pg-norm][value='2']").evaluate("e => e.click()")
+    page.locator("input[name=pg-kind][value='3']").evaluate("e => e.click()")
+    digits = state(page)[2]
+    layers = [digits[i : i + 7] for i in range(0, 42, 7)]
+    assert layers == ["1121123", "1101123", *["1121123"] * 4] and digits[-1] == "1"
+    switch(page, "Layer 2: norm of attention")
+    assert state(page)[2][9] == "2"  # on again, where norms now stand
+
+
+def test_a_link_keeps_the_state_and_says_what_it_cannot_keep(open_playground, nets):
+    page, _, _ = open_playground(loaded=True)
+    page.fill("textarea", "if a & b: # 50 %\n")
+    switch(page, "Layer 4: FFN")
+    settle(page)
+    link, wanted = page.evaluate("location.hash"), state(page)
+    again, _, _ = open_playground(link=link)
+    assert state(again) == wanted
+    odd, _, errors = open_playground(link="#playground?net=poems&switches=9")
+    assert "net=poems, switches=9, which is not offered" in odd.inner_text(".px-message[role=alert]")
+    assert state(odd) == ["characters", START["characters"]["start"], "1" * 43]
+    assert errors == []
+
+
+def test_of_many_quick_changes_only_few_are_computed_and_the_last_is_shown(open_playground, nets):
+    page, _, _ = open_playground(loaded=True)
+    asked = page.evaluate("""() => { const p = document.querySelector('.plusx-playground').plusx;
+        let asked = 0; const ask = p.engine.ask.bind(p.engine);
+        p.engine.ask = (...all) => { asked++; return ask(...all); };
+        for (let i = 0; i < 43; i++) p.toggle(i % 43);
+        for (let i = 0; i < 42; i++) p.toggle(i);
+        return new Promise((done) => setTimeout(() => done(asked), 1500)); }""")
+    assert 1 <= asked <= 3
+    assert state(page)[2] == "1" * 42 + "0"
+    assert_seen(page, nets, atol=1e-4, rtol=0)
+
+
+def test_the_page_answers_while_the_nets_load_and_after_a_failure_it_tries_again(open_playground):
+    page, _, _ = open_playground()
+    page.route("**/*-sorting.onnx", lambda route: route.abort())
+    page.click(".pg-load")
+    page.wait_for_selector(".px-message:has-text('did not load')")
+    page.unroute("**/*-sorting.onnx")
+    slowest = page.evaluate("""() => new Promise((done) => {
+        const p = document.querySelector('.plusx-playground').plusx;
+        let slowest = 0, last = performance.now(), shares = [];
+        const tick = () => {
+          const now = performance.now();
+          slowest = Math.max(slowest, now - last); last = now;
+          shares.push(document.querySelector('.plusx-playground progress').value);
+          if (p.engine) done([slowest, new Set(shares).size]); else setTimeout(tick, 5);
+        };
+        document.querySelector('.pg-load').click(); tick(); })""")
+    assert slowest[0] < 500, "the page stood still while the nets were loading"
+    assert slowest[1] >= 2
+    assert page.locator(".plusx-playground progress").is_hidden()
+
+
+def test_input_the_net_does_not_know_is_named_and_draws_nothing_wrong(open_playground):
+    page, _, _ = open_playground(loaded=True)
+    before = page.evaluate(SEEN)
+    page.fill("textarea", "café ☕")
+    assert "does not know é ☕" in page.inner_text(".px-message[role=alert]")
+    assert page.locator(".plusx-playground.pg-stale").count() == 1
+    page.fill("textarea", "")
+    assert "at least one character" in page.inner_text(".px-message[role=alert]")
+    assert page.evaluate(SEEN) == before
+    page.fill("textarea", "cafe")
+    settle(page)
+    assert page.locator(".px-message[role=alert]").is_hidden() and page.locator(".pg-stale").count() == 0
+
+
+def test_it_writes_on_in_the_same_words_each_time(open_playground):
+    page, _, _ = open_playground(loaded=True)
+    texts = []
+    for _ in range(2):
+        page.fill("textarea", "The value of the ")
+        page.get_by_role("button", name="Let it write").click()
+        page.wait_for_function("!document.querySelector('.plusx-playground').plusx.write.disabled", timeout=20_000)
+        texts.append(page.input_value("textarea"))
+    assert texts[0] == texts[1] and len(texts[0]) == len("The value of the ") + 40
+    assert set(texts[0]) <= set(TASKS["characters"].alphabet)
+
+
+def test_every_accepted_answer_solves_its_challenge_and_others_do_not(open_playground):
+    page, _, _ = open_playground(loaded=True)
+    items = page.locator(".pg-challenges li").all()
+    challenges = page.evaluate("document.querySelector('.plusx-playground').plusx.setup.challenges")
+    assert len(items) == len(challenges) >= 3
+
+    def verdict(item, net, switches):
+        set_state(page, net, None, switches)
+        item.get_by_role("button").click()
+        return item.locator(".pg-verdict").inner_text()
+
+    for item, challenge in zip(items, challenges):
+        for answer in challenge["accepted"]:
+            assert verdict(item, challenge["net"], answer).startswith("Solved. ")
+        assert "0 of the switches differ" in verdict(item, challenge["net"], "1" * 43)
+        other = next(name for name in TASKS if name != challenge["net"])
+        assert "about the net for" in verdict(item, other, challenge["accepted"][0])
+
+
+def test_the_collapse_that_a_challenge_asks_for_is_on_the_screen(open_playground):
+    page, _, _ = open_playground(loaded=True)
+    challenge = page.evaluate("document.querySelector('.plusx-playground').plusx.setup.challenges")[1]
+    for answer in challenge["accepted"]:
+        set_state(page, challenge["net"], None, answer)
+        settle(page)
+        assert float(re.search(r"at the end (\S+)\.", result(page))[1]) >= 0.99
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "dark"), (390, "light")])
+def test_a_loaded_and_damaged_net_is_accessible_and_fits(open_playground, axe, width, theme):
+    page, _, errors = open_playground(loaded=True, width=width, theme=theme)
+    page.fill("textarea", "x = [each for each in every if each]  # and so on and so forth, to")
+    page.click(".pg-presets button:text-is('Post-norm')")
+    switch(page, "Layer 2: skip around FFN")
+    settle(page)
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert errors == []
+    small = page.evaluate("""() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
+        .map(e => [...e.children].map(c => c.getBoundingClientRect()).map(b => Math.min(b.width, b.height)))
+        .map(sides => Math.max(...sides)).filter(side => side < 20)""")
+    assert small == []
+
+
+def test_only_the_page_of_the_playground_carries_its_files_in_the_sizes_it_tells(site):
+    static = site / "_static" / "plusx"
+    html = (site / PAGE).read_text(encoding="utf8")
+    files = json.loads(re.search(r'data-files="([^"]*)"', html)[1].replace("&quot;", '"'))
+    assert set(files) == {"runtime", *TASKS}
+    for file in files.values():
+        assert (static / file["url"]).stat().st_size == file["bytes"]
+    assert files["characters"]["bytes"] < 1.5e6 and sum(file["bytes"] for file in files.values()) < 6.5e6
+    runtime = gzip.decompress((static / files["runtime"]["url"]).read_bytes())
+    assert runtime == (ROOT / "node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm").read_bytes()
+
+
+def test_the_nets_load_also_where_a_server_unpacks_gzip_itself(site, open_page):
+    from browser import QuietHandler
+
+    class Unpacking(QuietHandler):
+        def end_headers(self):
+            if self.path.endswith("runtime.bin"):
+                self.send_header("Content-Encoding", "gzip")
+            super().end_headers()
+
+    with serve(site, Unpacking) as url:
+        page, _, errors = open_page(f"{url}/{PAGE}")
+        page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
+        page.click(".pg-load")
+        page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+        assert errors == []
