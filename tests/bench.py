@@ -13,9 +13,12 @@ import time
 
 import nbformat
 import pytest
+import torch
 from browser import CHAPTERS, ROOT
 from lab import cells_with, click_to_redraw, jupyter_lab, run_all, show
 from test_site import ready
+
+from plusx.switched import TASKS, held_out, load, trained
 
 # Change a control, then milliseconds until the frame that shows it is out; `react` is plotly's own work in it.
 EVENT_TO_PAINT = """async ([root, rounds]) => {
@@ -89,6 +92,53 @@ def test_weight_of_a_chapter(site_url, chapter, open_page):
     for url, weight in sorted(weights.items(), key=lambda item: -item[1])[:8]:
         print(f"  {weight / 1000:7.1f} kB gz  {url}")
     print(f"  {sum(weights.values()) / 1000:7.1f} kB gz  {chapter}, all {len(weights)} files (aim 900 kB)")
+
+
+FORWARD = """async (rounds) => {
+  const { plusx } = document.querySelector('.plusx-playground');
+  const text = 'If an object is not in the list, it is added to the end of it at';
+  const tokens = Array.from(text, (token) => plusx.net.alphabet.indexOf(token));
+  const forward = [], switched = [];
+  for (let round = 0; round < rounds; round++) {
+    const begun = performance.now();
+    await plusx.engine.ask('characters', text, plusx.switches, tokens);
+    forward.push(performance.now() - begun);
+  }
+  plusx.text = text;
+  for (let round = 0; round < rounds; round++) {
+    await new Promise((done) => setTimeout(done, 40 + Math.random() * 17));
+    const begun = performance.now();
+    plusx.toggle(Math.floor(Math.random() * 43));
+    while (plusx.busy) await new Promise((done) => {
+      const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
+    await new Promise((done) => requestAnimationFrame(() => {
+      const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); }));
+    switched.push(performance.now() - begun);
+  }
+  return [tokens.length, forward.slice(20), switched.slice(20)];
+}"""
+
+
+def test_playground_forward_and_switch(site_url, open_page):
+    """A question to the worker and back, and a switch to the picture, beside torch's own forward."""
+    page, _, _ = open_page(f"{site_url}/{CHAPTERS[16]}")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
+    begun = time.perf_counter()
+    page.click(".pg-load")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
+    print(f"\n  load the nets from this machine: {time.perf_counter() - begun:.1f} s")
+    n, forward, switched = page.evaluate(FORWARD, 220)
+    net, tokens = load("characters").float(), held_out(TASKS["characters"])[0, :n]
+    torch.set_num_threads(1)
+    inside = []
+    with torch.no_grad():
+        for _ in range(200):
+            begun = time.perf_counter()
+            net.look(tokens, trained(net.task))
+            inside.append(1000 * (time.perf_counter() - begun))
+    print(f"  forward at {n} characters, in the page {spread(forward)}   (aim p95 10)")
+    print(f"  the same in torch, one thread      {spread(inside)}")
+    print(f"  switch to paint                    {spread(switched)}   (limit 50)")
 
 
 COMPARED = {

@@ -72,6 +72,7 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     result = cell.locator(".px-result")
     result.filter(has_text="As trained").wait_for(timeout=20_000)
     assert cell.locator(".pg-load").is_hidden()
+    address = page.url
     cell.locator("textarea").fill("It writes on: x")
     times = []
     for kind in ("skip around attention", "attention", "activation, ReLU"):
@@ -82,6 +83,7 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     seen = net.look(encode(net.task, "It writes on: x"), switches)
     loss = F.cross_entropy(seen.scores[-1, :-1], encode(net.task, "t writes on: x"))
     assert f"no activation 3: {loss:.2f} nats per character" in result.inner_text()
+    assert page.url == address
     print(f"\nplayground in JupyterLab, switch to result: {', '.join(f'{t:.0f}' for t in times)} ms")
     assert statistics.median(times) < 500
     assert foreign == []

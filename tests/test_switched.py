@@ -353,7 +353,7 @@ def test_a_net_is_as_good_on_what_was_held_out_as_its_record_says(name):
     loss = losses(net, tokens).mean().item()
     assert loss == pytest.approx(record(name)["held_out_loss"], abs=1e-6)
     given, wanted = asked(net.task, tokens)
-    assert (net(given).argmax(-1) == wanted).double().mean() > {"characters": 0.6, "sorting": 0.999}[name]
+    assert (net(given).argmax(-1) == wanted).double().mean() > {"characters": 0.55, "sorting": 0.999}[name]
 
 
 def test_what_is_held_out_stands_in_topics_that_are_not_trained_on(script, tmp_path, monkeypatch):
@@ -361,8 +361,9 @@ def test_what_is_held_out_stands_in_topics_that_are_not_trained_on(script, tmp_p
     script.write_held_out()
     written = (tmp_path / "held-out.txt").read_text("utf8")
     windows = {written[i : i + 65] for i in range(0, len(written), 65)}
-    _, kept = script.texts()
+    text, kept = script.texts()
     assert len(windows) == 256 and all(window in kept for window in windows)
+    assert not any(window[i : i + 32] in text for window in windows for i in range(34))
     if platform.python_version() == record("characters")["python"]:  # each version ships its own text
         assert written == (CHECKPOINTS / "held-out.txt").read_text("utf8")
 

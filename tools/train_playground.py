@@ -28,20 +28,28 @@ SIMPLER = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-
 
 
 def texts():
-    """The text to train on, and that to hold out: every tenth topic."""
+    """The text to train on, and that to hold out: the last tenth of every topic."""
     parts = ["", ""]
-    for i, name in enumerate(sorted(topics)):
+    for name in sorted(topics):
         text = "".join(SIMPLER.get(c, c) for c in topics[name])
-        parts[i % 10 == 9] += "".join(c for c in text if c in TASKS["characters"].alphabet)
+        text = "".join(c for c in text if c in TASKS["characters"].alphabet)
+        cut = len(text) * 9 // 10
+        parts = [parts[0] + text[:cut], parts[1] + text[cut:]]
     return parts
 
 
 def write_held_out():
-    """256 windows of 65 characters, evenly spread over the held-out topics."""
-    text = texts()[1]
-    size = TASKS["characters"].places + 1
-    starts = [(len(text) - size) * i // 255 for i in range(256)]
-    (CHECKPOINTS / "held-out.txt").write_text("".join(text[s : s + size] for s in starts), "utf8")
+    """256 windows of 65 characters, evenly spread over the held-out text.
+
+    Topics quote one another, so only windows of which no 32 characters in a row stand in the text to train on.
+    """
+    text, kept = texts()
+    size, quote = TASKS["characters"].places + 1, 32
+    known = {text[i : i + quote] for i in range(len(text) - quote + 1)}
+    windows = [kept[i : i + size] for i in range(len(kept) - size + 1)]
+    new = [w for w in windows if not any(w[i : i + quote] in known for i in range(size - quote + 1))]
+    picked = [new[(len(new) - 1) * i // 255] for i in range(256)]
+    (CHECKPOINTS / "held-out.txt").write_text("".join(picked), "utf8")
 
 
 def batches(name, size, generator):

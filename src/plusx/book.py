@@ -119,7 +119,7 @@ def _equip_playground(app, pagename, templatename, context, doctree):
 def _nets(kept: Path) -> dict[str, Path]:
     """The runtime, gzipped, and each net as ONNX, made once for what they depend on: 10 s for a net."""
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
-    makers = [PACKAGE / "switched.py", PACKAGE / "playground" / "export.py", ROOT / "constraints.txt"]
+    makers = [PACKAGE / "switched.py", PACKAGE / "playground" / "export.py", ROOT / "requirements.txt"]
     kept.mkdir(parents=True, exist_ok=True)
     files = {"runtime": kept / _named_after([runtime], "runtime.bin")}
     _put(files["runtime"], lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))

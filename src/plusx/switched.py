@@ -191,7 +191,7 @@ def encode(task, text):
     unknown = sorted(set(text) - set(task.alphabet))
     if unknown:
         raise ValueError(f"encode: the net does not know {''.join(unknown)!r}; it was trained on {task.alphabet!r}.")
-    return torch.tensor([task.alphabet.index(c) for c in text])
+    return torch.tensor([task.alphabet.index(c) for c in text], dtype=torch.int64)
 
 
 def asked(task, tokens):
@@ -228,6 +228,7 @@ def load(name):
     path = CHECKPOINTS / f"{name}.safetensors"
     if not path.exists():
         raise FileNotFoundError(f"load: no file {path}. It comes with the repository; install with `pip install -e .`.")
-    net = Switched(TASKS[name])
+    with torch.random.fork_rng([]):  # the first weights are drawn, and overwritten
+        net = Switched(TASKS[name])
     net.load_state_dict(load_file(path))
     return net.eval().requires_grad_(False)

@@ -262,7 +262,7 @@
       this.kind = 1;
       this.large = "attention 0 0";
       this.build();
-      this.changed(false).then(() => this.followLink());
+      this.changed(false).then(() => here && this.followLink());
     }
 
     get net() {
@@ -291,7 +291,7 @@
       this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
       this.message = make("p", { class: "px-message", role: "alert", hidden: true });
       this.result = make("p", { class: "px-result", role: "status" });
-      this.link = make("a", { class: "px-link", href: "#" }, "Link to this state");
+      this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
 
       this.presets = setup.presets.map(({ name, switches }) => {
         const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => this.set(switches) }, name);
@@ -345,7 +345,7 @@
       );
       this.offerLoading();
       new MutationObserver(() => this.seen && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-      window.addEventListener("hashchange", () => this.followLink());
+      if (here) window.addEventListener("hashchange", () => this.followLink());
     }
 
     map(name) {
@@ -511,7 +511,7 @@
     /** Show the state at once, and what the net makes of it when it is known; of several changes, only the last. */
     async changed(remember = true) {
       this.showState();
-      if (remember && !this.inLab) history.replaceState(null, "", this.address());
+      if (remember && here) history.replaceState(null, "", this.address());
       if (!remember && this.linkWrong) this.say(this.linkWrong);
       this.linkWrong = "";
       const fault = this.fault();
