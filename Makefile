@@ -9,9 +9,10 @@ book: $(READY)
 
 test: book
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --junitxml=_build/reports/tests.xml
 
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py

@@ -1,15 +1,19 @@
-"""Fixtures that open pages in Chromium, and watch what they ask for and complain about."""
+"""Fixtures that open pages in Chromium, and watch what they ask for and complain about.
+
+A test that fails leaves pictures of its pages in _build/reports/tests.
+"""
 
 import contextlib
 import functools
 import http.server
+import re
 import shutil
 import threading
 import urllib.request
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 ROOT = Path(__file__).parent.parent
 CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
@@ -24,6 +28,26 @@ FLAGS = [
 ]
 FLAT = ["--disable-gpu"]
 SOLID = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # 3-D without a graphics card, at twice the time
+FAILED = pytest.StashKey()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
+
+def keep_pictures(request, contexts):
+    """What the pages of a failed test show, and where they are."""
+    reports = request.config.rootpath / "_build" / "reports" / "tests"
+    reports.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"[^\w.-]+", "-", request.node.name)[:100]
+    pages = [page for context in contexts for page in context.pages]
+    for number, page in enumerate(pages):
+        (reports / f"{name}-{number}.txt").write_text(page.url)
+        with contextlib.suppress(Error):  # a page that hangs has no picture
+            page.screenshot(path=reports / f"{name}-{number}.png", timeout=10_000)
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +67,7 @@ def launch():
 
 
 @pytest.fixture
-def open_page(launch):
+def open_page(launch, request):
     """Open an address; returns the page, the foreign addresses it asks for, and what it logs as errors.
 
     solid: whether the page draws in 3-D; without it, whether an explorer of the address does.
@@ -68,6 +92,8 @@ def open_page(launch):
         return page, foreign, errors
 
     yield open_page
+    if request.node.stash.get(FAILED, False):
+        keep_pictures(request, contexts)
     for context in contexts:
         context.close()
 

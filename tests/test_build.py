@@ -338,7 +338,12 @@ def test_a_failing_cell_is_named_and_keeps_the_last_site(tiny):
     assert failed.returncode != 0
     assert "chapter: cell 'the-cell': ZeroDivisionError: division by zero" in failed.stderr
     assert tiny.html() == good
+    reports = tiny.folder / "_build" / "reports" / "notebooks"
+    assert "ZeroDivisionError: division by zero" in (reports / "chapter.txt").read_text()
+    (error,) = nbformat.read(reports / "chapter.ipynb", as_version=4).cells[1].outputs
+    assert error.ename == "ZeroDivisionError"
     tiny.chapter.write_text(before)
+    assert tiny.build().returncode == 0 and not reports.exists()
 
 
 def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypatch):

@@ -32,6 +32,7 @@ from plusx.book import PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
 
 KERNELS = 2
 NOT_INPUTS = {"_build", "node_modules", "tests", "conftest.py", "__pycache__"}
+REPORTS = Path("_build", "reports", "notebooks")
 PINS = ["requirements.txt", "constraints.txt", "package-lock.json"]
 # Without it each kernel prints a warning about plain TCP.
 ENCRYPTED = Config(KernelManager={"transport_encryption": "auto"})
@@ -82,6 +83,14 @@ def is_known(notebook, read: str | None, cache) -> bool:
         return False
 
 
+def keep_report(notebook, path: Path, failure: str, book: Path) -> None:
+    """What failed, and the notebook as far as it came, for those who did not see it fail."""
+    reports = book / REPORTS
+    reports.mkdir(parents=True, exist_ok=True)
+    (reports / f"{path.stem}.txt").write_text(failure, encoding="utf8")
+    nbformat.write(notebook, reports / path.name)
+
+
 async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     """Run one notebook into the cache, and return what went wrong, if anything did."""
     name = path.relative_to(book).with_suffix("").as_posix()
@@ -110,7 +119,9 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
         except (CellControlSignal, DeadKernelError) as error:
             failure = f"{name}: {explain(notebook, error)}"
         seconds = time.perf_counter() - start
-    if not failure:
+    if failure:
+        keep_report(notebook, path, failure, book)
+    else:
         bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, "read": read})
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     memory = "" if peak is None else f"{peak} MB"
@@ -171,6 +182,7 @@ def main() -> int:
     site.parent.mkdir(exist_ok=True)
     timeout = yaml.safe_load((book / "_config.yml").read_text())["execute"]["timeout"]
     with FileLock(site.parent / ".lock"):
+        shutil.rmtree(book / REPORTS, ignore_errors=True)
         start, inputs = time.perf_counter(), digest_of_inputs(book)
         stamp = site / STAMP
         if stamp.exists() and stamp.read_text() == inputs:
