@@ -66,7 +66,8 @@ def set_state(page, net, text, switches):
 
 def switch(page, label):
     """Click a switch where it stands."""
-    page.locator(f"[role=switch]:is([aria-label='{label}'], [aria-label^='{label},']) > :is(.pg-hit, .pg-box)").first.click()
+    named = f":is([aria-label='{label}'], [aria-label^='{label},'])"  # after a comma: its value
+    page.locator(f"[role=switch]{named} > :is(.pg-hit, .pg-box)").first.click()
 
 
 def result(page):
