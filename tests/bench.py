@@ -14,7 +14,7 @@ import time
 import nbformat
 import pytest
 import torch
-from browser import CHAPTERS, ROOT
+from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT
 from lab import cells_with, click_to_redraw, jupyter_lab, run_all, show
 from test_site import ready
 
@@ -64,7 +64,7 @@ def spread(times):
     return f"median {statistics.median(times):5.1f} ms, p95 {times[int(0.95 * len(times))]:5.1f} ms, n = {len(times)}"
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", EXPLORING)
 def test_static_event_to_paint(site_url, chapter, open_page):
     page, _, _ = open_page(f"{site_url}/{chapter}")
     ready(page)
@@ -121,7 +121,7 @@ FORWARD = """async (rounds) => {
 
 def test_playground_forward_and_switch(site_url, open_page):
     """A question to the worker and back, and a switch to the picture, beside torch's own forward."""
-    page, _, _ = open_page(f"{site_url}/{CHAPTERS[16]}")
+    page, _, _ = open_page(f"{site_url}/{PLAYGROUND}")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
     begun = time.perf_counter()
     page.click(".pg-load")

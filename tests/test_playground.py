@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from browser import PLAYGROUND as PAGE
 from browser import ROOT, serve
 
 from plusx.playground import Challenge, playground
@@ -16,7 +17,6 @@ from plusx.playground.live import Live
 from plusx.playground.page import START, fragment, look_at, pack
 from plusx.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
 
-PAGE = "chapters/17-playground.html"
 SPOKEN = (
     "skip around attention",
     "attention",

@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from browser import CHAPTERS, ROOT, SAMPLES, serve
+from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, serve
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
 PAGES += ["index.html", "genindex.html", "search.html", "404.html"]
@@ -54,7 +54,7 @@ def picture(root):
 
 
 def pytest_generate_tests(metafunc):
-    for name, values in {"name": PAGES, "chapter": CHAPTERS, "sample": SAMPLES}.items():
+    for name, values in {"name": PAGES, "chapter": EXPLORING, "sample": SAMPLES}.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, values)
 

