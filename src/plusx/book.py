@@ -71,10 +71,11 @@ def _copy_assets(app):
     fonts.mkdir(parents=True, exist_ok=True)
     for part in [_from_npm("mathjax/LICENSE"), *sorted(_from_npm(FONTS).glob("*.woff"))]:
         copy_asset_file(str(part), str(fonts))
-    for asset in ["book.css", "book.js", "explore/explore.js", "explore/explore.css"]:
+    for asset in ["book.css", "book.js", "slides.css", "slides.js", "explore/explore.js", "explore/explore.css"]:
         copy_asset_file(str(PACKAGE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
+    app.add_css_file("plusx/slides.css", priority=901)
     app.add_js_file("plusx/book.js", defer="defer")
 
 
@@ -114,6 +115,17 @@ def _equip_playground(app, pagename, templatename, context, doctree):
         copy_asset_file(str(path), str(static))
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
     context["body"] = body.replace(PLAYGROUND, f'{PLAYGROUND}data-files="{html.escape(json.dumps(files))}" ')
+
+
+def _offer_slides(app, pagename, templatename, context, doctree):
+    """A button among those above a chapter; a chapter is what has something to try."""
+    body = context.get("body") or ""
+    if not EXPLORER.search(body) and PLAYGROUND not in body:
+        return
+    app.add_js_file("plusx/slides.js", defer="defer")
+    button = {"type": "javascript", "label": "slides-button", "icon": "fas fa-person-chalkboard"}
+    button |= {"javascript": "location.hash = 'slides'", "tooltip": "Slides (Alt+S)"}
+    context["header_buttons"].append(button | {"classes": "pst-navbar-icon pst-js-only"})
 
 
 def _nets(kept: Path) -> dict[str, Path]:
@@ -159,6 +171,8 @@ def setup(app):
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_page)
     app.connect("html-page-context", _equip_playground)
+    # After the theme (priority 501) has begun the list of buttons.
+    app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _finish, priority=900)
     # Pages copy their bundles while they are written: one writer.

@@ -1,0 +1,175 @@
+/**
+ * A chapter as slides for a projector: the page itself, a part at a time. Nothing is moved or copied, so explorers
+ * keep their state; a class hides what is not on the slide. `#slides=3` opens the third.
+ */
+(() => {
+  "use strict";
+  const html = document.documentElement;
+  const article = document.querySelector(".bd-article");
+  const button = document.querySelector(".btn-slides-button");
+  let slides = []; // the nodes of each, headings first; none while the page is shown
+  let at = 0;
+  let bar;
+
+  const isHeading = (node) => /^H[1-6]$/.test(node.tagName);
+  const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-off", !on));
+
+  /** What the page consists of, in reading order, each part with the headings it stands under. */
+  function parts(node, above = []) {
+    let headings = above;
+    return [...node.children].flatMap((child) => {
+      if (child.matches("section, .cell")) return parts(child, headings);
+      if (!isHeading(child)) return { node: child, headings };
+      headings = [...above, child];
+      return [];
+    });
+  }
+
+  /** A heading, a question, an exercise or an explorer begins a slide, and so does what has no room. */
+  function split() {
+    show(article.querySelectorAll(".px-off"), true);
+    const all = parts(article).filter(({ node }) => node.offsetHeight);
+    all.forEach(({ node, headings }) => show([...headings, node], false));
+    slides = [];
+    let slide = [];
+    all.forEach(({ node, headings }, i) => {
+      const last = all[i - 1]?.node;
+      const alone = ".plusx-explore, .plusx-playground";
+      const begin = () => {
+        show(slide, false);
+        html.classList.toggle("px-title", !slides.length);
+        slides.push((slide = [...headings, node]));
+        show(slide, true);
+      };
+      const isAnswer = node.matches(".px-choices");
+      const starts = headings.at(-1) !== all[i - 1]?.headings.at(-1) || node.querySelector(alone) ||
+        last.querySelector(alone) || last.matches(".px-choices") || node.matches(".exercise") ||
+        all[i + 1]?.node.matches(".px-choices");
+      if (starts && !isAnswer) return begin();
+      slide.push(node);
+      show([node], true);
+      if (isAnswer || article.scrollHeight < article.clientHeight + 3) return;
+      show([slide.pop()], false);
+      begin();
+    });
+    show(slide, false);
+  }
+
+  function go(to) {
+    show(slides[at] ?? [], false);
+    at = Math.max(0, Math.min(slides.length - 1, to));
+    const slide = slides[at];
+    const explorer = slide.map((node) => node.querySelector(".plusx-explore")).find(Boolean);
+    show(slide, true);
+    html.classList.toggle("px-title", at === 0);
+    html.classList.toggle("px-alone", Boolean(explorer));
+    article.scrollTop = 0;
+    const title = slide.findLast(isHeading).firstChild.textContent;
+    article.setAttribute("aria-label", `Slide ${at + 1} of ${slides.length}: ${title}`);
+    const [previous, place, , next] = bar.children;
+    place.textContent = `${at + 1} / ${slides.length}`;
+    previous.disabled = at === 0;
+    next.disabled = at === slides.length - 1;
+    if (!bar.contains(document.activeElement) || document.activeElement.disabled) article.focus();
+    history.replaceState(null, "", `#slides=${at + 1}`);
+    if (explorer) {
+      // Its picture, letters and all, fills what room is left.
+      const figure = explorer.querySelector(".px-figure");
+      const room = article.getBoundingClientRect().bottom - figure.getBoundingClientRect().top - 20;
+      const zoom = Math.max(room, 0.4 * article.clientHeight) / parseFloat(figure.style.height);
+      explorer.style.setProperty("--px-zoom", zoom);
+      explorer.style.setProperty("--px-tall", figure.style.height);
+    }
+    dispatchEvent(new Event("resize")); // plotly draws anew what has another width
+  }
+
+  /** A screen on, or where nothing is left to scroll a slide. */
+  function page(step) {
+    const { scrollTop, scrollHeight, clientHeight } = article;
+    const left = step > 0 ? scrollHeight - clientHeight - scrollTop : scrollTop;
+    if (left > 4) article.scrollBy(0, step * 0.85 * clientHeight);
+    else go(at + step);
+  }
+
+  function press(event) {
+    const { key, target } = event;
+    if (event.altKey || event.ctrlKey || event.metaKey || target.closest("dialog")) return;
+    const isTaken = target.closest("input:not([type=checkbox]), select") || target.scrollWidth > target.clientWidth + 1;
+    const act = {
+      Escape: leave,
+      PageDown: () => page(1), // a presenter's remote sends it, whatever has the focus
+      PageUp: () => page(-1),
+      ...(!isTaken && {
+        ArrowRight: () => go(at + 1),
+        ArrowLeft: () => go(at - 1),
+        Home: () => go(0),
+        End: () => go(slides.length - 1),
+      }),
+    }[key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  /** In another size other parts fit: go to the slide that has what was shown. */
+  function again(event) {
+    if (!slides.length || !event.isTrusted) return;
+    const shown = slides[at].at(-1);
+    split();
+    go(slides.findIndex((nodes) => nodes.includes(shown)));
+  }
+
+  function enter() {
+    html.classList.add("px-slides");
+    article.tabIndex = 0; // it scrolls where a slide is too tall
+    article.setAttribute("aria-roledescription", "slide");
+    bar = document.createElement("nav");
+    bar.className = "px-bar";
+    bar.ariaLabel = "Slides";
+    bar.innerHTML =
+      '<button class="px-previous" aria-label="Previous slide">‹</button><span role="status"></span>' +
+      '<button>Leave slides (Esc)</button><button class="px-next" aria-label="Next slide">›</button>';
+    [() => go(at - 1), null, leave, () => go(at + 1)].forEach((act, i) => (bar.children[i].onclick = act));
+    article.after(bar);
+    document.addEventListener("keydown", press);
+    split();
+  }
+
+  function leave() {
+    const [first] = slides[at].filter((node) => !isHeading(node));
+    slides = [];
+    bar.remove();
+    document.removeEventListener("keydown", press);
+    html.classList.remove("px-slides", "px-title", "px-alone");
+    for (const name of ["tabindex", "aria-roledescription", "aria-label"]) article.removeAttribute(name);
+    show(article.querySelectorAll(".px-off"), true);
+    if (/^#slides/.test(location.hash)) history.replaceState(null, "", location.href.split("#")[0]);
+    dispatchEvent(new Event("resize"));
+    button.focus({ preventScroll: true });
+    if (at) first.scrollIntoView();
+  }
+
+  /** The slide that the address names, or that has what a link leads to. */
+  function follow() {
+    const [name, number] = location.hash.slice(1).split(/[=?]/);
+    if (name === "slides") {
+      if (!slides.length) enter();
+      return go((parseInt(number) || 1) - 1);
+    }
+    if (!slides.length) return;
+    const target = document.querySelector(":target") ?? document.getElementById(`explore-${name}`);
+    const found = slides.findIndex((nodes) => nodes.some((node) => node.contains(target) || target?.contains(node)));
+    if (target && found >= 0) go(found);
+    else leave();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (!event.altKey || event.code !== "KeyS" || slides.length) return;
+    event.preventDefault();
+    button.click();
+  });
+  addEventListener("hashchange", follow);
+  addEventListener("resize", again);
+  addEventListener("load", again); // letters have come
+  follow();
+})();
