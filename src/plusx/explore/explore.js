@@ -7,9 +7,21 @@
 
   const here = new URL(".", document.currentScript.src);
   const config = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
-  const atOnce = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
   const flat = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
   const loading = new Map(); // bundle -> the promise of its Plotly
+
+  const numbers = (value) => ArrayBuffer.isView(value) && value.length > 0; // words would add ticks
+  const alike = (value, before) => value?.length === before?.length;
+  const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
+  const unmovable = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
+  /** By type of trace: what can change without plotly's defaults, and if so from what to what. */
+  const movable = {
+    scatter: { x: points, y: points, text: alike, name: () => true },
+    bar: { y: (value, before) => numbers(value) && alike(value, before) },
+    heatmap: {
+      z: (value, before, { zmin, zmax }) => zmin < zmax && alike(value, before) && alike(value[0], before[0]),
+    },
+  };
 
   /** Plotly in the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
   function loadPlotly(root) {
@@ -197,21 +209,20 @@
       return figure;
     }
 
-    /** Whether the drawn figure differs from the current one in nothing but where points lie between fixed axes. */
-    onlyPointsMove() {
+    /** The leaves that differ from what is drawn; null if they settle more than where shapes, points and texts lie. */
+    moved() {
       const { data, layout } = this.current;
       const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
-      return (
-        this.drawn &&
-        axes.every((axis) => layout[axis].range) &&
-        data.every((trace) => (trace.type ?? "scatter") === "scatter") &&
-        this.table.leaves.every(
-          ({ path, values }, i) =>
-            this.chosen[i] === this.drawn[i] ||
-            path.length === 1 || // title, legend
-            (/^data,\d+,[xy]$/.test(path) && ArrayBuffer.isView(values[this.chosen[i]])), // words would add ticks
-        )
-      );
+      const isPlain = (trace) => (trace.type ?? "scatter") in movable && !unmovable.some((key) => key in trace);
+      if (!this.drawn || !axes.every((axis) => layout[axis].range) || !data.every(isPlain)) return null;
+      const leaves = this.table.leaves
+        .map(({ path, values }, i) => ({ path, value: values[this.chosen[i]], before: values[this.drawn[i]] }))
+        .filter(({ path, value, before }) => value !== before && !["title", "legend"].includes(path[0])); // words
+      const isMove = ({ path: [part, index, key, ...rest], value, before }) => {
+        if (part === "layout") return index === "shapes";
+        return rest.length === 0 && movable[data[index]?.type ?? "scatter"][key]?.(value, before, data[index]);
+      };
+      return leaves.every(isMove) ? leaves : null;
     }
 
     changed() {
@@ -278,17 +289,42 @@
         this.frame = 0;
         this.draw();
       });
-      if (this.onlyPointsMove()) {
-        // Spares plotly its axes, more than half of a redraw. Rejected when the next state interrupts.
-        const frame = { data: this.current.data.map(({ x, y }) => ({ x, y })), traces: this.current.data.map((_, i) => i) };
-        this.plotly.animate(this.plot, frame, atOnce).catch(() => {});
-      } else {
+      const moved = this.moved();
+      if (moved) this.move(moved);
+      else {
         const { data, layout } = painted(this.current, paletteOf(this.root));
         this.plotly.react(this.plot, data, layout, config);
       }
       this.drawn = this.chosen;
       this.root.classList.remove("px-pending");
       this.root.classList.add("px-live");
+    }
+
+    /**
+     * Draws moved leaves by plotly's inner steps for traces, without its defaults and axes, most of a redraw. These
+     * steps are no public interface: package.json pins the version, and tests compare with freshly drawn pictures.
+     */
+    move(leaves) {
+      const { data, calcdata, _fullData, _fullLayout } = this.plot;
+      const ofTraces = leaves.filter(({ path }) => path[0] === "data");
+      for (const { path: [, index, key], value } of ofTraces) data[index][key] = _fullData[index][key] = value;
+      for (const index of new Set(ofTraces.map(({ path }) => path[1]))) {
+        const trace = _fullData[index];
+        if (trace.visible !== true) continue; // in the table only
+        if (trace._length) trace._length = Math.min(trace.x.length, trace.y.length);
+        calcdata[index] = trace._module.calc(this.plot, trace);
+        calcdata[index][0].trace = trace;
+        calcdata[index][0].t ??= {};
+      }
+      const types = _fullLayout._modules;
+      for (const subplot of Object.values(_fullLayout._plots)) {
+        for (const { crossTraceCalc } of types) crossTraceCalc?.(this.plot, subplot);
+      }
+      for (const { plot } of _fullLayout._basePlotModules) plot(this.plot);
+      for (const { name, style } of types) if (name !== "scatter") style(this.plot); // a scatter's plot has styled it
+      _fullLayout._rehover?.();
+      if (leaves.length === ofTraces.length) return;
+      this.plotly.relayout(this.plot, { shapes: painted(this.current.layout.shapes, paletteOf(this.root)) });
     }
   }
 
