@@ -37,6 +37,9 @@ STATES = re.compile(
     r'<script type="text/plain" class="px-states">(?P<payload>[^<]+)</script>',
     re.S,
 )
+# How matplotlib writes a power of ten where it does not typeset mathematics.
+POWER = re.compile(r"\$\\mathdefault\{10\^\{([^}]*)\}\}\$")
+RAISED = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>')
 
 
@@ -52,6 +55,7 @@ def mend(outdir: Path, base: str) -> None:
     pages = {path: _mend_theme(path.read_text(encoding="utf8")) for path in paths}
     _typeset(pages, outdir / "_static" / "plusx")
     for path, html in pages.items():
+        html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         pages[path] = _put_states_beside(path, _unblock(path, html, outdir), outdir)
     _join_styles(pages, outdir)
     _address_site(outdir, pages, base)
