@@ -14,6 +14,13 @@ test: book
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --junitxml=_build/reports/tests.xml
 
+# Editions for a class: without the solutions, and with them open.
+student teacher: book
+	$(BIN)/python tools/editions.py $@
+
+pdf: book
+	$(BIN)/python tools/pdf.py
+
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
 
@@ -46,4 +53,4 @@ tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test bench audit lab clean
+.PHONY: book test student teacher pdf bench audit lab clean
