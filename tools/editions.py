@@ -81,8 +81,11 @@ def source_without(path: Path) -> str:
 def stems(text: str) -> set[str]:
     """The words of a text as Sphinx's search writes them."""
     language = SearchEnglish({})
-    words = set(language.split(text))
-    return {form for word in words for form in (word.lower(), language.stem(word), language.stem(word).lower())}
+    found = set()
+    for word in set(language.split(text)):
+        stem = language.stem(word).lower()
+        found.add(stem if language.word_filter(stem) else word)
+    return found
 
 
 def index_without(text: str, kept: dict[str, set[str]]) -> str:
@@ -118,22 +121,19 @@ def inventory_without(data: bytes) -> bytes:
 def for_students(site: Path) -> int:
     """Take the solutions out of a site; returns how many there were."""
     taken, kept = 0, {}
-    for path in sorted((site / "_sources").rglob("*.*")):
-        name = path.relative_to(site / "_sources").with_suffix("")
-        page = site / name.with_suffix(".html")
-        if path.suffix not in (".ipynb", ".md") or not page.exists():
-            continue
+    for page in sorted(site.rglob("*.html")):
         html = page.read_text(encoding="utf8")
-        solutions = len(Finder(html).spans)
-        if not solutions:
+        if f'"{SOLUTION} ' not in html:
             continue
-        source, html = source_without(path), without_solutions(html)
-        if "{solution" in source or f'"{SOLUTION} ' in html:
+        taken += len(Finder(html).spans)
+        name, html = page.relative_to(site).with_suffix(""), without_solutions(html)
+        (source,) = (site / "_sources").glob(f"{name}.*")
+        text = source_without(source)
+        if "{solution" in text or f'"{SOLUTION} ' in html:
             sys.exit(f"editions: a solution of {name} is written in a way that is not known here.")
-        path.write_text(source, encoding="utf8")
+        source.write_text(text, encoding="utf8")
         page.write_text(html, encoding="utf8")
-        kept[name.as_posix()] = stems(source + " " + " ".join(Finder(html).words))
-        taken += solutions
+        kept[name.as_posix()] = stems(text + " " + " ".join(Finder(html).words))
     index = site / "searchindex.js"
     index.write_text(index_without(index.read_text(encoding="utf8"), kept), encoding="utf8")
     inventory = site / "objects.inv"

@@ -187,10 +187,10 @@ def write(site: Path, out: Path) -> int:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("edition", nargs="?", default="html", help="a folder in _build: html, student or teacher")
-    edition = parser.parse_args().edition
-    out = ROOT / "_build" / ("plusx.pdf" if edition == "html" else f"plusx-{edition}.pdf")
-    pages = write(ROOT / "_build" / edition, out)
+    parser.add_argument("site", nargs="?", type=Path, default=ROOT / "_build" / "html", help="such as _build/student")
+    site = parser.parse_args().site.resolve()
+    out = site.with_name("plusx.pdf" if site.name == "html" else f"plusx-{site.name}.pdf")
+    pages = write(site, out)
     print(f"{out}: {pages} pages, {out.stat().st_size / 2**20:.1f} MB.")
 
 

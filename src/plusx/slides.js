@@ -75,7 +75,8 @@
     if (explorer) {
       // Its picture, letters and all, fills what room is left.
       const figure = explorer.querySelector(".px-figure");
-      const room = article.getBoundingClientRect().bottom - figure.getBoundingClientRect().top - 20;
+      const margin = parseFloat(getComputedStyle(html).fontSize);
+      const room = article.getBoundingClientRect().bottom - figure.getBoundingClientRect().top - margin;
       const zoom = Math.max(room, 0.4 * article.clientHeight) / parseFloat(figure.style.height);
       explorer.style.setProperty("--px-zoom", zoom);
       explorer.style.setProperty("--px-tall", figure.style.height);
