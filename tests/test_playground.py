@@ -457,7 +457,8 @@ def test_a_loaded_and_damaged_net_is_accessible_and_fits(open_playground, axe, w
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert errors == []
     small = page.evaluate("""() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
-        .map(e => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]).map(c => c.getBoundingClientRect()).map(b => Math.min(b.width, b.height)))
+        .map(e => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]))
+        .map(parts => parts.map(c => c.getBoundingClientRect()).map(b => Math.min(b.width, b.height)))
         .map(sides => Math.max(...sides)).filter(side => side < 20)""")
     assert small == []
 
