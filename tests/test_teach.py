@@ -135,7 +135,7 @@ def test_students_search_knows_no_word_that_only_a_solution_has(site, student, s
         rest = text_of((student / f"{name}.html").read_text()) + (student / "_sources" / f"{name}.ipynb").read_text()
         rest = {stem(word) for word in re.findall("[a-z]+", rest.lower())}
         html = (student / f"{name}.html").read_text()
-        shown = {stem(word) for word in re.findall("[a-z]{4,}", re.sub("<[^>]+>", " ", html).lower())}
+        shown = {stem(word) for word in re.findall(r"\b[a-z]{4,}\b", unescape(re.sub("<[^>]+>", " ", html)).lower())}
         lost = [word for word in shown if number in places(whole, word) and number not in places(left, word)]
         assert lost == [], name
         for word in sorted(word for word in set(re.findall("[a-z]{6,}", mine.lower())) if stem(word) not in rest):

@@ -11,6 +11,7 @@
   let at = 0;
   let bar;
 
+  const alone = ".plusx-explore, .plusx-playground"; // what has a slide of its own
   const isHeading = (node) => /^H[1-6]$/.test(node.tagName);
   const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-off", !on));
 
@@ -34,7 +35,6 @@
     let slide = [];
     all.forEach(({ node, headings }, i) => {
       const last = all[i - 1]?.node;
-      const alone = ".plusx-explore, .plusx-playground";
       const begin = () => {
         show(slide, false);
         html.classList.toggle("px-title", !slides.length);
@@ -62,7 +62,7 @@
     const explorer = slide.map((node) => node.querySelector(".plusx-explore")).find(Boolean);
     show(slide, true);
     html.classList.toggle("px-title", at === 0);
-    html.classList.toggle("px-alone", Boolean(explorer));
+    html.classList.toggle("px-alone", slide.some((node) => node.querySelector(alone)));
     article.scrollTop = 0;
     const title = slide.findLast(isHeading).firstChild.textContent;
     article.setAttribute("aria-label", `Slide ${at + 1} of ${slides.length}: ${title}`);
