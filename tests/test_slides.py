@@ -77,7 +77,7 @@ def test_each_chapter_offers_slides_and_no_other_page_does(site):
 
 @pytest.mark.parametrize(
     "chapter, size, theme",
-    zip(SAMPLES, [(1280, 720), (1920, 1080), (1280, 720)], ["light", "dark", "dark"]),
+    list(zip(SAMPLES, [(1280, 720), (1920, 1080), (1280, 720)], ["light", "dark", "dark"])),
 )
 def test_all_of_a_chapter_is_on_slides_in_large_type(site, chapter, open_page, size, theme):
     url = (site / chapter).as_uri()
