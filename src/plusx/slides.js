@@ -95,7 +95,8 @@
   function press(event) {
     const { key, target } = event;
     if (event.altKey || event.ctrlKey || event.metaKey || target.closest("dialog")) return;
-    const isTaken = target.closest("input:not([type=checkbox]), select, textarea") || target.scrollWidth > target.clientWidth + 1;
+    const isField = target.closest("input:not([type=checkbox]), select, textarea");
+    const isTaken = isField || target.scrollWidth > target.clientWidth + 1;
     const act = {
       Escape: leave,
       PageDown: () => page(1), // a presenter's remote sends it, whatever has the focus
