@@ -41,7 +41,8 @@ const whole = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, B
 async function answer({ id, net, tokens, switches }) {
   const outputs = await sessions[net].run({ tokens: whole(tokens), switches: whole(switches) });
   const seen = Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, tensor.data]));
-  postMessage({ id, seen: { n: tokens.length, ...seen } });
+  const moved = Object.values(seen).map((data) => data.buffer); // not copied
+  postMessage({ id, seen: { n: tokens.length, ...seen } }, moved);
 }
 
 onmessage = ({ data }) => {

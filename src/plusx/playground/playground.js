@@ -37,8 +37,11 @@
   /** log softmax of `count` scores from `at`. */
   function logProbabilities(scores, at, count) {
     const row = scores.subarray(at, at + count);
-    const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
-    const total = Math.log(row.reduce((a, b) => a + Math.exp(b - top), 0)) + top;
+    let top = -Infinity;
+    let total = 0;
+    for (const score of row) top = Math.max(top, score);
+    for (const score of row) total += Math.exp(score - top);
+    total = top + Math.log(total);
     return Array.from(row, (score) => score - total);
   }
 
@@ -211,7 +214,7 @@
 
   /** A square of numbers from 0 (ground) to 1 (ink of the series), one pixel each. */
   function paint(canvas, values, n, colour) {
-    canvas.width = canvas.height = n;
+    if (canvas.width !== n) canvas.width = canvas.height = n; // even the same size empties and allocates
     const context = canvas.getContext("2d");
     const image = context.createImageData(n, n);
     for (let i = 0; i < n * n; i++) {
