@@ -418,6 +418,37 @@ def test_it_writes_on_in_the_same_words_each_time(open_playground):
     assert set(texts[0]) <= set(TASKS["characters"].alphabet)
 
 
+def test_a_picture_that_is_not_of_the_present_state_is_not_given_its_words(open_playground):
+    page, _, errors = open_playground()
+    lens = page.inner_text(".pg-lens")
+    switch(page, "Layer 1: skip around attention")
+    page.locator("input[name=pg-net][value=sorting]").evaluate("e => e.click()")
+    settle(page)
+    page.locator(".pg-map").nth(7).click()  # another picture in large, of what was last computed
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    settle(page)
+    assert "not loaded yet" in result(page)
+    assert page.inner_text(".pg-lens") == lens
+    assert page.locator(".plusx-playground.pg-stale").count() == 1
+    assert errors == []
+
+
+def test_it_does_not_write_on_from_what_it_cannot_read_nor_for_another_net(open_playground):
+    page, _, errors = open_playground(loaded=True)
+    page.fill("textarea", "caf\u00e9")
+    write = page.get_by_role("button", name="Let it write")
+    write.click()
+    page.wait_for_timeout(500)
+    assert page.input_value("textarea") == "caf\u00e9"
+    assert "does not know \u00e9" in page.inner_text(".px-message[role=alert]")
+    page.fill("textarea", "The value of the ")
+    write.click()
+    page.locator("input[name=pg-net][value=sorting]").evaluate("e => e.click()")
+    page.wait_for_function("!document.querySelector('.plusx-playground').plusx.write.disabled")
+    assert page.input_value("textarea") == START["sorting"]["start"]
+    assert errors == []
+
+
 def test_every_accepted_answer_solves_its_challenge_and_others_do_not(open_playground):
     page, _, _ = open_playground(loaded=True)
     items = page.locator(".pg-challenges li").all()

@@ -94,59 +94,60 @@
     }
   }
 
-  /** onnxruntime-web in a worker. */
-  class Worked {
-    /** @param {(share: number) => void} progress how much of the files has come */
-    static load(files, progress) {
-      return new Promise((resolve, reject) => {
-        const engine = new Worked();
-        engine.worker = new Worker(new URL("playground-worker.js", here), { type: "module" });
-        engine.waiting = new Map();
-        engine.worker.onerror = (event) => reject(new Error(event.message || "The worker did not start"));
-        engine.worker.onmessage = ({ data }) => {
-          if (data.error && data.id === undefined) reject(new Error(data.error));
-          else if (data.progress !== undefined) progress(data.progress);
-          else if (data.ready) resolve(engine);
-          else {
-            const { done, fail } = engine.waiting.get(data.id);
-            engine.waiting.delete(data.id);
-            if (data.error) fail(new Error(data.error));
-            else done(data.seen);
-          }
-        };
-        engine.worker.postMessage({ files });
-      });
+  /** An engine elsewhere: questions go out with a number, and an answer with it comes back. */
+  class Remote {
+    constructor(send) {
+      this.send = send;
+      this.waiting = new Map();
+      this.last = 0;
     }
 
     ask(net, text, switches, tokens) {
       return new Promise((done, fail) => {
-        const id = (this.last = (this.last ?? 0) + 1);
+        const id = ++this.last;
         this.waiting.set(id, { done, fail });
-        this.worker.postMessage({ id, net, tokens, switches: Array.from(switches, Number) });
+        this.send({ id, net, tokens, switches: Array.from(switches, Number) });
       });
+    }
+
+    answered(id, error, seen) {
+      const { done, fail } = this.waiting.get(id);
+      this.waiting.delete(id);
+      if (error) fail(new Error(error));
+      else done(seen());
     }
   }
 
-  /** torch behind a kernel, by the messages of an anywidget model. */
-  class Kernel {
-    constructor(model) {
-      this.model = model;
-      this.waiting = new Map();
-      model.on("msg:custom", (answer, buffers) => {
-        const { done, fail } = this.waiting.get(answer.id) ?? {};
-        this.waiting.delete(answer.id);
-        if (answer.error) fail?.(new Error(answer.error));
-        else done?.({ n: answer.n, ...Object.fromEntries(answer.names.map((name, i) => [name, floats(buffers[i])])) });
-      });
-    }
+  /**
+   * onnxruntime-web in a worker.
+   * @param {(share: number) => void} progress how much of the files has come
+   */
+  function loadWorker(files, progress) {
+    const worker = new Worker(new URL("playground-worker.js", here), { type: "module" });
+    const engine = new Remote((question) => worker.postMessage(question));
+    return new Promise((resolve, reject) => {
+      const give = (error) => {
+        worker.terminate();
+        reject(new Error(error));
+      };
+      worker.onerror = (event) => give(event.message || "The worker did not start");
+      worker.onmessage = ({ data }) => {
+        if (data.id !== undefined) engine.answered(data.id, data.error, () => data.seen);
+        else if (data.error) give(data.error);
+        else if (data.ready) resolve(engine);
+        else progress(data.progress);
+      };
+      worker.postMessage({ files });
+    });
+  }
 
-    ask(net, text, switches, tokens) {
-      return new Promise((done, fail) => {
-        const id = (this.last = (this.last ?? 0) + 1);
-        this.waiting.set(id, { done, fail });
-        this.model.send({ id, net, tokens, switches: Array.from(switches, Number) });
-      });
-    }
+  /** torch behind a kernel, by the messages of an anywidget model. */
+  function askKernel(model) {
+    const engine = new Remote((question) => model.send(question));
+    model.on("msg:custom", ({ id, error, n, names }, buffers) => {
+      engine.answered(id, error, () => ({ n, ...Object.fromEntries(names.map((name, i) => [name, floats(buffers[i])])) }));
+    });
+    return engine;
   }
 
   const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
@@ -359,7 +360,7 @@
     challenge({ net, ask, accepted, told }) {
       const verdict = make("p", { role: "status", class: "pg-verdict" });
       const check = () => {
-        const changed = this.changes().length;
+        const changed = this.changes(this.switches).length;
         const wanted = [...accepted[0]].filter((digit, i) => digit !== this.trained[i]).length;
         const right = this.netName === net && accepted.includes(this.switches);
         verdict.classList.toggle("pg-solved", right);
@@ -416,20 +417,24 @@
 
     /** Let the net append characters, each drawn from what it expects, a little sharpened. */
     async writeOn() {
+      if (this.fault()) return;
       this.write.disabled = true;
-      let seed = this.text.length;
-      for (let i = 0; i < 40; i++) {
-        const seen = await this.answer();
-        if (!seen) break;
-        const { alphabet } = this.net;
-        const logs = logProbabilities(seen.scores, seen.scores.length - alphabet.length, alphabet.length);
-        const weights = logs.map((log) => Math.exp(log / 0.7));
-        seed = (seed * 1103515245 + 12345) % 2147483648; // the same words for the same text and switches
-        let left = (seed / 2147483648) * sum(weights);
-        const next = weights.findIndex((weight) => (left -= weight) < 0);
-        this.text += alphabet[next < 0 ? 0 : next];
-        this.seen = seen;
-        this.field.value = this.text;
+      const { net } = this;
+      let { text } = this;
+      let seed = text.length;
+      try {
+        for (let i = 0; i < 40; i++) {
+          const { scores } = await this.answer();
+          if (this.net !== net || this.text !== text) break; // the reader has gone on
+          const logs = logProbabilities(scores, scores.length - net.alphabet.length, net.alphabet.length);
+          const weights = logs.map((log) => Math.exp(log / 0.7));
+          seed = (seed * 1103515245 + 12345) % 2147483648; // the same words for the same text and switches
+          let left = (seed / 2147483648) * sum(weights);
+          const next = weights.findIndex((weight) => (left -= weight) < 0);
+          text = this.text = this.field.value = text + net.alphabet[next < 0 ? 0 : next];
+        }
+      } catch {
+        // asked again below, and told there
       }
       this.write.disabled = false;
       this.changed();
@@ -478,7 +483,7 @@
       this.load.disabled = true;
       this.progress.hidden = false;
       try {
-        this.engine = await Worked.load(this.files, (share) => (this.progress.value = share));
+        this.engine = await loadWorker(this.files, (share) => (this.progress.value = share));
       } catch (error) {
         this.load.disabled = false;
         this.say(`The nets did not load: ${error.message}. Try again, or use the presets, which need no loading.`);
@@ -527,7 +532,7 @@
       try {
         while (this.wanted) {
           this.wanted = false;
-          const state = [this.netName, this.seenText, this.switches];
+          const state = [this.net, this.seenText, this.switches];
           const seen = await this.answer();
           if (this.wanted || this.fault()) continue;
           this.root.classList.toggle("pg-stale", !seen);
@@ -549,11 +554,11 @@
     }
 
     /** The names of the switches that differ from training. */
-    changes() {
-      return Array.from(this.switches, (digit, i) => {
+    changes(switches) {
+      return Array.from(switches, (digit, i) => {
         if (digit === this.trained[i]) return null;
         const kind = i % PER_LAYER;
-        const name = i === this.switches.length - 1 ? "last norm" : `${NAMES[kind]} ${Math.floor(i / PER_LAYER) + 1}`;
+        const name = i === switches.length - 1 ? "last norm" : `${NAMES[kind]} ${Math.floor(i / PER_LAYER) + 1}`;
         if (digit === "0") return `no ${name}`;
         return `${name} ${kind === 6 ? `as ${ACTIVATIONS[digit]}` : NORMS[digit]}`;
       }).filter(Boolean);
@@ -579,9 +584,10 @@
       this.link.href = this.address();
     }
 
+    /** What was last computed, which need not be of the present state: that may want nets that are not loaded. */
     draw() {
-      const { seen, net } = this;
-      const [, text] = this.seenState;
+      const { seen } = this;
+      const [net, text, switches] = this.seenState;
       const { n } = seen;
       const style = getComputedStyle(this.root);
       const colours = ["--px-C0", "--px-C1"].map((name) => {
@@ -599,7 +605,7 @@
       const losses = wanted.map((token, place) => -last[place][net.alphabet.indexOf(token)]);
       const loss = losses.length ? short(sum(losses) / losses.length) : null;
       const cosine = meanCosine(seen, net.layers);
-      const changes = this.changes();
+      const changes = this.changes(switches);
       const state = changes.length > 3 ? `${changes.length} switches changed` : changes.join(", ") || "as trained";
       const parts = [];
       if (net.causal) {
@@ -611,7 +617,8 @@
         parts.push(`answer ${best.map((token) => net.alphabet[token] ?? "–").join("")}: ${right} of ${n} places right`, `loss ${loss}`);
       }
       parts.push(`mean cosine of the tokens at the end ${short(cosine)}`);
-      this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
+      const isPresent = !this.root.classList.contains("pg-stale");
+      if (isPresent) this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
       this.drawBars(net, last, best, wanted);
 
       // Each layer.
@@ -628,7 +635,7 @@
       };
       row(this.first, 0);
       this.layers.forEach((strip, layer) => row(strip, layer + 1));
-      this.drawLarge(tokens, colours, style.getPropertyValue("--px-ink").trim());
+      this.drawLarge(net, tokens, colours, style.getPropertyValue("--px-ink").trim());
       this.drawLens(net, logs, tokens, wanted, colours[0]);
     }
 
@@ -637,8 +644,8 @@
       button.setAttribute("aria-pressed", button.dataset.map === this.large);
     }
 
-    drawLarge(tokens, colours, ink) {
-      const { seen, net } = this;
+    drawLarge(net, tokens, colours, ink) {
+      const { seen } = this;
       const { n } = seen;
       const [what, layer, head] = this.large.split(" ");
       const attention = what === "attention";
@@ -678,7 +685,7 @@
     }
 
     drawLens(net, logs, tokens, wanted, colour) {
-      const key = `${this.netName} ${tokens.length}`;
+      const key = `${net.title} ${tokens.length}`;
       if (this.lensKey !== key) {
         this.lensKey = key;
         this.lensHead = tokens.map(() => make("th", { scope: "col" }));
@@ -728,7 +735,7 @@
     render({ model, el }) {
       el.innerHTML = model.get("markup");
       const root = el.firstElementChild;
-      new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine: new Kernel(model) });
+      new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine: askKernel(model) });
     },
   };
   if (here) document.querySelectorAll(".plusx-playground").forEach((root) => start(root));
