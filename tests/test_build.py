@@ -182,11 +182,13 @@ def test_without_an_address_no_page_claims_one(site, page_files):
         assert not soup(page).select('meta[property="og:url"], meta[property="og:image"], link[rel=canonical]')
 
 
-def test_no_launch_button_without_a_repository(page_files):
-    assert not yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
+def test_launch_buttons_stand_where_a_repository_is_known(page_files):
+    address = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
     for page in page_files:
-        assert not soup(page).select(".dropdown-launch-buttons")
-        assert "mybinder" not in page.read_text(encoding="utf8")
+        runs = (ROOT / "chapters" / page.name).with_suffix(".ipynb").exists()
+        offered = soup(page).select(".dropdown-launch-buttons a")
+        assert len(offered) == (2 if address and runs else 0), page
+        assert address or not re.search("mybinder|colab", page.read_text(encoding="utf8"))
 
 
 class Book:
@@ -242,7 +244,8 @@ def tiny(tmp_path_factory):
 def test_a_repository_brings_launch_buttons(tiny):
     buttons = BeautifulSoup(tiny.html(), "html.parser").select(".dropdown-launch-buttons a")
     assert [button["href"] for button in buttons] == [
-        "https://mybinder.org/v2/gh/someone/plusx/main?urlpath=lab/tree/chapter.ipynb"
+        "https://mybinder.org/v2/gh/someone/plusx/main?urlpath=lab/tree/chapter.ipynb",
+        "https://colab.research.google.com/github/someone/plusx/blob/main/chapter.ipynb",
     ]
 
 

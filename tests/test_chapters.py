@@ -35,7 +35,8 @@ def test_the_file_is_clean(path):
 def test_prose_quotes_only_what_is_printed_set_or_cited(path):
     """Every number with a decimal point, an exponent or a percent sign is in a checked output, in code, or cited."""
     notebook = nbformat.read(path, as_version=4)
-    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    shown = [cell for cell in notebook.cells if "remove-cell" not in cell.metadata.get("tags", [])]
+    code = "\n".join(cell.source for cell in shown if cell.cell_type == "code")
     printed = "\n".join(
         output.get("text", "") for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
     )
