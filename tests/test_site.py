@@ -580,10 +580,13 @@ def test_turning_a_surface_outlives_a_toggle(grids, open_page):
     start = root.evaluate(eye)
     root.locator(".px-figure").scroll_into_view_if_needed()
     box = root.locator(".px-figure").bounding_box()
+    root.evaluate("""e => { const plot = e.querySelector('.px-plot');
+        plot.turned = new Promise((done) => plot.once('plotly_relayout', () => done(true))); }""")
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2 + 80, box["y"] + box["height"] / 2, steps=8)
     page.mouse.up()
+    assert root.evaluate("e => e.querySelector('.px-plot').turned")  # plotly has taken note of the new camera
     turned = at_rest(page, root, eye)
     assert turned != pytest.approx(start, abs=0.05)
     root.locator("[role=switch]").click()

@@ -293,6 +293,8 @@
       if (moved) this.move(moved);
       else {
         const { data, layout } = painted(this.current, paletteOf(this.root));
+        const solid = this.plot._fullLayout?.scene;
+        if (solid) solid.camera = solid._scene.getCamera(); // plotly knows it as it was when the mouse was let go
         this.plotly.react(this.plot, data, layout, config);
       }
       this.drawn = this.chosen;
