@@ -21,6 +21,7 @@ from plusx.switched import (
     Switched,
     Task,
     asked,
+    checkpoint_path,
     encode,
     held_out,
     load,
@@ -37,6 +38,7 @@ FFN_OFF = {"FFN branch": 0}
 forms = pytest.mark.parametrize("form", [list, torch.tensor])
 both = pytest.mark.parametrize("causal", [True, False])
 names = pytest.mark.parametrize("name", TASKS)
+seeds = pytest.mark.parametrize("seed", [0, 1, 2])
 
 
 @pytest.fixture(autouse=True)
@@ -319,12 +321,14 @@ def test_a_net_that_is_not_there_is_named(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="load: no net 'words'; choose one of characters, sorting"):
         load("words")
     monkeypatch.setattr(switched, "CHECKPOINTS", tmp_path)
-    with pytest.raises(FileNotFoundError, match="load: no file .*sorting.safetensors. It comes with the repository"):
+    with pytest.raises(
+        FileNotFoundError, match="load: no file .*sorting.safetensors. The nets of seeds 0 to 2 come with"
+    ):
         load("sorting")
 
 
-def record(name):
-    return json.loads((CHECKPOINTS / f"{name}.json").read_text("utf8"))
+def record(name, seed=0):
+    return json.loads(checkpoint_path(name, seed).with_suffix(".json").read_text("utf8"))
 
 
 @pytest.fixture(scope="module")
@@ -336,22 +340,25 @@ def script():
 
 
 @names
-def test_a_record_is_of_the_files_that_are_here(name, script):
-    files = {path.name: path for path in (SCRIPT, CHECKPOINTS / f"{name}.safetensors")}
-    written = record(name)
-    assert written["sha256"] == {file: hashlib.sha256(path.read_bytes()).hexdigest() for file, path in files.items()}
-    assert written["settings"] == script.SETTINGS[name]
+@seeds
+def test_a_record_is_of_the_files_that_are_here(name, seed, script):
+    checkpoint = checkpoint_path(name, seed)
+    written = record(name, seed)
+    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (SCRIPT, checkpoint)}
+    assert written["sha256"] == hashes
+    assert written["settings"] == {**script.SETTINGS[name], "seed": seed}
     assert written["task"] == TASKS[name]._asdict()
-    assert files[f"{name}.safetensors"].stat().st_size <= 1_500_000
+    assert checkpoint.stat().st_size <= 1_500_000
 
 
 @names
-def test_a_net_is_as_good_on_what_was_held_out_as_its_record_says(name):
-    net = load(name)
+@seeds
+def test_a_net_is_as_good_on_what_was_held_out_as_its_record_says(name, seed):
+    net = load(name, seed)
     assert next(net.parameters()).dtype == torch.float64
     tokens = held_out(net.task)
     loss = losses(net, tokens).mean().item()
-    assert loss == pytest.approx(record(name)["held_out_loss"], abs=1e-6)
+    assert loss == pytest.approx(record(name, seed)["held_out_loss"], abs=1e-6)
     given, wanted = asked(net.task, tokens)
     assert (net(given).argmax(-1) == wanted).double().mean() > {"characters": 0.55, "sorting": 0.999}[name]
 
@@ -373,7 +380,7 @@ def test_training_starts_as_recorded(name, script, capsys):
     torch.set_default_dtype(torch.float32)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    _, seen = script.train(name, stop=101)
+    _, seen = script.train(name, 0, stop=101)
     torch.set_num_threads(threads)
     written = record(name)
     # Noise of 1e-6 on all weights at the start moves the loss of this step by 0.001. Another
@@ -382,3 +389,13 @@ def test_training_starts_as_recorded(name, script, capsys):
     expected = written["losses_every_100_steps"]
     assert seen[0] == pytest.approx(expected[0], abs=0.02 if same_data else 0.1)
     assert seen[100] == pytest.approx(expected[1], abs=0.02 if same_data else 0.4)
+
+
+@names
+def test_other_seeds_start_from_other_weights_as_recorded(name, script):
+    torch.set_default_dtype(torch.float32)
+    for seed in (1, 2):
+        _, seen = script.train(name, seed, stop=1)
+        assert seen[0] == pytest.approx(record(name, seed)["losses_every_100_steps"][0], abs=0.1)
+    weights = {load(name, seed).unembed.weight.sum().item() for seed in (0, 1, 2)}
+    assert len(weights) == 3

@@ -1,5 +1,7 @@
 """Train the nets of the playground, and write down how: `python tools/train_playground.py`.
 
+With numbers behind it, it trains the same nets from these seeds instead of 0; chapter 17 compares 0, 1 and 2.
+
 The text is the reference of the Python language that ships with Python (`pydoc_data.topics`),
 so another version of Python trains on slightly another text. Both nets, under five minutes on
 two cores. Beside each checkpoint lies a .json with the settings, the hashes of this script and
@@ -7,10 +9,12 @@ of the checkpoint, the losses in training, and the loss on data that was held ou
 """
 
 import hashlib
+import itertools
 import json
 import math
 import multiprocessing
 import platform
+import sys
 import time
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -18,11 +22,11 @@ from pydoc_data.topics import topics
 import torch
 from safetensors.torch import save_file
 
-from plusx.switched import CHECKPOINTS, TASKS, Switched, encode, held_out, losses
+from plusx.switched import CHECKPOINTS, TASKS, Switched, checkpoint_path, encode, held_out, losses
 
 SETTINGS = {
-    "characters": {"steps": 1800, "batch": 32, "rate": 3e-3, "warm_up": 100, "seed": 0},
-    "sorting": {"steps": 1800, "batch": 64, "rate": 3e-3, "warm_up": 100, "seed": 0},
+    "characters": {"steps": 1800, "batch": 32, "rate": 3e-3, "warm_up": 100},
+    "sorting": {"steps": 1800, "batch": 64, "rate": 3e-3, "warm_up": 100},
 }
 SIMPLER = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."}
 
@@ -71,14 +75,14 @@ def rate(step, steps, warm_up):
     return min((step + 1) / warm_up, (1 + math.cos(math.pi * step / steps)) / 2)
 
 
-def train(name, stop=None):
+def train(name, seed, stop=None):
     """A net and its losses before each step; `stop` ends the training earlier."""
     settings = SETTINGS[name]
-    torch.manual_seed(settings["seed"])
+    torch.manual_seed(seed)
     net = Switched(TASKS[name])
     adam = torch.optim.AdamW(net.parameters(), settings["rate"], betas=(0.9, 0.98), weight_decay=0.01)
     plan = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: rate(step, settings["steps"], settings["warm_up"]))
-    generator = torch.Generator().manual_seed(settings["seed"])
+    generator = torch.Generator().manual_seed(seed)
     seen = []
     for tokens, _ in zip(batches(name, settings["batch"], generator), range(stop or settings["steps"])):
         loss = losses(net, tokens).mean()
@@ -89,7 +93,7 @@ def train(name, stop=None):
         plan.step()
         seen.append(loss.item())
         if len(seen) % 100 == 0:
-            print(f"{name} {len(seen):5} {sum(seen[-100:]) / 100:.3f}", flush=True)
+            print(f"{name} {seed} {len(seen):5} {sum(seen[-100:]) / 100:.3f}", flush=True)
     return net, seen
 
 
@@ -99,16 +103,17 @@ def tested(net):
         return losses(net.double(), held_out(net.task)).mean().item()
 
 
-def make(name):
+def make(name, seed):
     """Train a net on one core, and write its checkpoint and record."""
     torch.set_num_threads(1)
     start = time.perf_counter()
-    net, seen = train(name)
+    net, seen = train(name, seed)
     seconds = time.perf_counter() - start
-    checkpoint = CHECKPOINTS / f"{name}.safetensors"
+    checkpoint = checkpoint_path(name, seed)
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
     save_file(net.state_dict(), checkpoint)
     record = {
-        "settings": SETTINGS[name],
+        "settings": {**SETTINGS[name], "seed": seed},
         "task": TASKS[name]._asdict(),
         "sha256": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (Path(__file__), checkpoint)},
         "python": platform.python_version(),
@@ -117,12 +122,12 @@ def make(name):
         "losses_every_100_steps": [round(loss, 3) for loss in seen[::100]],
         "held_out_loss": round(tested(net), 6),
     }
-    (CHECKPOINTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", "utf8")
-    print(f"{name}: {seconds:.0f} s, held-out loss {record['held_out_loss']}")
+    checkpoint.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", "utf8")
+    print(f"{name} {seed}: {seconds:.0f} s, held-out loss {record['held_out_loss']}")
 
 
 if __name__ == "__main__":
-    CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     write_held_out()
-    with multiprocessing.get_context("spawn").Pool(len(TASKS)) as pool:
-        pool.map(make, TASKS)
+    seeds = [int(seed) for seed in sys.argv[1:]] or [0]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        pool.starmap(make, itertools.product(TASKS, seeds), chunksize=1)

@@ -217,17 +217,24 @@ def held_out(task):
     return text.view(256, task.places + 1)
 
 
-def load(name):
-    """A trained `Switched`, in torch's default dtype: "characters" or "sorting".
+def checkpoint_path(name, seed):
+    """Where the net that was trained from a seed is kept; the playground's own are those of seed 0."""
+    return CHECKPOINTS / (f"seed-{seed}" if seed else "") / f"{name}.safetensors"
+
+
+def load(name, seed=0):
+    """A trained `Switched`, in torch's default dtype: "characters" or "sorting", trained from seed 0, 1 or 2.
 
     ValueError: another name.
     FileNotFoundError: the checkpoint does not lie where the repository keeps it.
     """
     if name not in TASKS:
         raise ValueError(f"load: no net {name!r}; choose one of {', '.join(TASKS)}.")
-    path = CHECKPOINTS / f"{name}.safetensors"
+    path = checkpoint_path(name, seed)
     if not path.exists():
-        raise FileNotFoundError(f"load: no file {path}. It comes with the repository; install with `pip install -e .`.")
+        raise FileNotFoundError(
+            f"load: no file {path}. The nets of seeds 0 to 2 come with the repository; install with `pip install -e .`."
+        )
     with torch.random.fork_rng([]):  # the first weights are drawn, and overwritten
         net = Switched(TASKS[name])
     net.load_state_dict(load_file(path))
