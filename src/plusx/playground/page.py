@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 from ..switched import Seen, asked, encode
 
@@ -97,9 +98,9 @@ def table(net, name, presets, seen):
     head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
     rows = []
     for preset, state in zip(presets, seen):
-        logs = torch.log_softmax(state.scores[-1], -1)  # (n, V)
-        loss = -logs[: wanted.shape[1]].gather(-1, wanted.T).mean()
-        best = logs.argmax(-1)
+        answer = state.scores[-1]  # (n, V)
+        loss = F.cross_entropy(answer[: wanted.shape[1]], wanted[0])
+        best = answer.argmax(-1)
         said = best[-1:] if net.task.causal else best
         rows.append([preset, f"{loss:.2f}", "".join(net.task.alphabet[i] for i in said), f"{mean_cosine(state):.2f}"])
     cells = "".join(
