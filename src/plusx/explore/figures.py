@@ -86,7 +86,7 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
     else:
         axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
-        base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in axes}}
+        base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in sorted(axes)}}
     return title, {"data": data, "layout": _merged(base, layout)}
 
 
