@@ -365,7 +365,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 4
-    for maker in ["book.py", "pages.py"]:
+    for maker in ["book.py", "pages.py", "sphinx.py"]:
         (package / maker).write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 
@@ -386,6 +386,8 @@ def test_plotly_in_python_and_in_the_page_are_one_version():
     with bundled.open(encoding="utf8") as script:
         shipped = re.search(r"plotly\.js v([\d.]+)", script.read(500))[1]
     wanted = json.loads((ROOT / "package.json").read_text())["dependencies"]
+    engine = (ROOT / "src" / "plusx" / "explore" / "explore.js").read_text(encoding="utf8")
+    assert re.search(r'const known = "([\d.]+)"', engine)[1] == shipped  # whose inner functions it calls
     assert {wanted[f"plotly.js-{bundle}-dist-min"] for bundle in ("basic", "cartesian", "gl3d")} == {shipped}
 
 

@@ -64,6 +64,23 @@ def test_no_label_is_empty():
 
 
 @pytest.mark.parametrize(
+    "trace, key, said",
+    [
+        ({"y": [0] * 19}, "mode", "lines+markers"),
+        ({"x": [0] * 20}, "mode", "lines"),
+        ({"y": [0] * 19, "stackgroup": "one"}, "mode", "lines"),
+        ({"y": [0], "mode": "text"}, "mode", "text"),
+        ({"type": "bar", "y": [0]}, "mode", None),
+        ({"type": "heatmap", "x": [0], "y": [0], "z": [[0]]}, "colorscale", "Viridis"),
+        ({"type": "contour", "x": [0], "y": [0], "z": [[0]], "colorscale": "Cividis"}, "colorscale", "Cividis"),
+    ],
+)
+def test_what_plotly_would_choose_is_said(trace, key, said):
+    _, normal = normalise({"data": [trace], "layout": {"title": "t"}}, "f()")
+    assert normal["data"][0].get(key) == said
+
+
+@pytest.mark.parametrize(
     "returned, message",
     [
         (None, "f(a=1) returned NoneType None; return a plotly figure"),

@@ -98,7 +98,7 @@ def imported_parts(name, path):
             if top == "plusx":
                 parts.add(rest.split(".")[0])
             part = name.removeprefix("plusx.").split(".")[0]
-            if part in ("explore", "book", "pages"):
+            if part in ("explore", "book", "pages", "sphinx"):
                 assert top != "torch", f"{name} imports torch"
             elif part != "playground":
                 assert top not in ("ipywidgets", "anywidget", "plotly", "sphinx", "myst_nb"), f"{name} imports {top}"

@@ -1,14 +1,12 @@
 """The Sphinx extension of the book: what a page needs, the execution cache, launch buttons.
 
-What an explorer draws is the business of `plusx.explore`, what becomes of a written page that of `plusx.pages`.
+What any book with explorers needs is in `plusx.sphinx`, what becomes of a written page in `plusx.pages`.
 """
 
 import gzip
 import hashlib
 import html
 import json
-import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +15,9 @@ from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
 from .pages import NODE_MODULES, PACKAGE, mend
+from .sphinx import EXPLORER, MODE
 
 ROOT = PACKAGE.parents[1]
-MODE = "static"
 # tools/build.py leaves this file in a site; any other build of the site removes it.
 STAMP = ".inputs"
 
@@ -32,14 +30,12 @@ FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
 ORT = "onnxruntime-web/dist"
 NETS = ROOT / "chapters" / "data" / "playground"
 PLAYGROUND = 'class="plusx-playground" '
-EXPLORER = re.compile(r'<div\b[^>]*\bclass="plusx-explore\b[^>]*>')
-BUNDLE_NAME = re.compile(r'\bdata-bundle="([^"]*)"')
 
 
 def cache_path(srcdir: Path) -> Path:
     """Where the outputs of these notebooks, run against this code, are kept."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    makers = [PACKAGE / "book.py", PACKAGE / "pages.py"]  # of pages: no notebook runs them
+    makers = [PACKAGE / name for name in ("book.py", "pages.py", "sphinx.py")]  # of pages: no notebook runs them
     sources = sorted(p for p in PACKAGE.rglob("*.py") if p not in makers)
     data = sorted(p for p in (ROOT / "chapters" / "data").rglob("*") if p.suffix in (".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
@@ -55,8 +51,8 @@ def _from_npm(name: str) -> Path:
 
 
 def _configure(app, config):
-    os.environ["PLUSX_EXPLORE"] = MODE
     config.nb_execution_cache_path = str(cache_path(app.srcdir))
+    config.explore_bundles = {name: str(_from_npm(bundle)) for name, bundle in BUNDLES.items()}
     config.ogp_site_url = config.html_baseurl
     if not config.html_theme_options.get("repository_url"):
         config.html_theme_options["launch_buttons"] = {}
@@ -71,30 +67,12 @@ def _copy_assets(app):
     fonts.mkdir(parents=True, exist_ok=True)
     for part in [_from_npm("mathjax/LICENSE"), *sorted(_from_npm(FONTS).glob("*.woff"))]:
         copy_asset_file(str(part), str(fonts))
-    for asset in ["book.css", "book.js", "slides.css", "slides.js", "explore/explore.js", "explore/explore.css"]:
+    for asset in ["book.css", "book.js", "slides.css", "slides.js"]:
         copy_asset_file(str(PACKAGE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
     app.add_css_file("plusx/slides.css", priority=901)
     app.add_js_file("plusx/book.js", defer="defer")
-
-
-def _equip_page(app, pagename, templatename, context, doctree):
-    """Give the page of an explorer the scripts it needs, and other pages none."""
-    explorers = EXPLORER.findall(context.get("body") or "")
-    if not explorers:
-        return
-    app.add_css_file("plusx/explore.css")
-    app.add_js_file("plusx/explore.js", defer="defer")
-    for tag in explorers:
-        match = BUNDLE_NAME.search(tag)
-        if not match or match[1] not in BUNDLES:
-            raise ExtensionError(
-                f"plusx.book: an explorer of {pagename} asks for the plotly bundle "
-                f"{match and match[1]!r}; there are {', '.join(BUNDLES)}."
-            )
-        static = Path(app.outdir, "_static", "plusx")
-        copy_asset_file(str(_from_npm(BUNDLES[match[1]])), str(static))
 
 
 def _equip_playground(app, pagename, templatename, context, doctree):
@@ -164,16 +142,16 @@ def _finish(app, exception):
 
 
 def setup(app):
-    # Before myst-nb (priority 500) reads its own settings.
+    app.setup_extension("plusx.sphinx")
+    # After plusx.sphinx (priority 300) has named a cache, before myst-nb (priority 500) reads its settings.
     app.connect("config-inited", _configure, priority=400)
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
-    app.connect("html-page-context", _equip_page)
     app.connect("html-page-context", _equip_playground)
     # After the theme (priority 501) has begun the list of buttons.
     app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _finish, priority=900)
-    # Pages copy their bundles while they are written: one writer.
+    # The playground's page copies its files while it is written: one writer.
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -5,15 +5,18 @@
 (() => {
   "use strict";
 
-  const here = new URL(".", document.currentScript.src);
+  const { src, dataset } = document.currentScript;
+  const here = new URL(".", src);
+  const whole = dataset.plotly; // all of plotly in one file, where the book has no bundles
   const config = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
   const flat = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
-  const loading = new Map(); // bundle -> the promise of its Plotly
+  const loading = new Map(); // file -> the promise of its Plotly
 
   const numbers = (value) => ArrayBuffer.isView(value) && value.length > 0; // words would add ticks
   const alike = (value, before) => value?.length === before?.length;
   const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
   const unmovable = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
+  const known = "4.1.1"; // the plotly.js whose inner steps `move` takes
   /** By type of trace: what can change without plotly's defaults, and if so from what to what. */
   const movable = {
     scatter: { x: points, y: points, text: alike, name: () => true },
@@ -23,23 +26,24 @@
     },
   };
 
-  /** Plotly in the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
+  /** Plotly: all of it, or the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
   function loadPlotly(root) {
     let { bundle } = root.dataset;
     if (flat.includes(bundle)) {
       const needed = [...document.querySelectorAll(".plusx-explore")].map((each) => flat.indexOf(each.dataset.bundle));
       bundle = flat[Math.max(...needed)];
     }
-    if (!loading.has(bundle)) {
-      loading.set(bundle, new Promise((resolve, reject) => {
+    const file = whole ?? `plotly-${bundle}.min.js`;
+    if (!loading.has(file)) {
+      loading.set(file, new Promise((resolve, reject) => {
         const script = document.createElement("script");
-        script.src = new URL(`plotly-${bundle}.min.js`, here);
+        script.src = new URL(file, here);
         script.onload = () => resolve(window.Plotly); // before any other script runs, so it is this one's
         script.onerror = () => reject(new Error("The plotting library did not load"));
         document.head.append(script);
       }));
     }
-    return loading.get(bundle);
+    return loading.get(file);
   }
 
   /**
@@ -211,6 +215,7 @@
 
     /** The leaves that differ from what is drawn; null if they settle more than where shapes, points and texts lie. */
     moved() {
+      if (this.plotly.version !== known) return null;
       const { data, layout } = this.current;
       const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
       const isPlain = (trace) => (trace.type ?? "scatter") in movable && !unmovable.some((key) => key in trace);
@@ -305,7 +310,7 @@
 
     /**
      * Draws moved leaves by plotly's inner steps for traces, without its defaults and axes, most of a redraw. These
-     * steps are no public interface: package.json pins the version, and tests compare with freshly drawn pictures.
+     * steps are no public interface: `known` is their version, and tests compare with freshly drawn pictures.
      */
     move(leaves) {
       const { data, calcdata, _fullData, _fullLayout } = this.plot;
@@ -374,7 +379,9 @@
       explorer.drawn = null; // every colour changes
       explorer.draw();
     };
-    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const theme = new MutationObserver(redraw);
+    for (const node of [document.documentElement, document.body]) theme.observe(node, { attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   }
 
   const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));

@@ -79,14 +79,25 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
     data = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
     for i, trace in enumerate(data):
         _check_lengths(trace, f"{where}: data[{i}]")
+        _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
             trace["text"] = [label or " " for label in trace["text"]]
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
     else:
         axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
-        base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in axes}}
+        base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in sorted(axes)}}
     return title, {"data": data, "layout": _merged(base, layout)}
+
+
+def _say_defaults(trace: dict):
+    """Write into a trace what plotly.js would else choose, so that still, legend and plot choose the same."""
+    kind = trace.get("type", "scatter")
+    if kind in ("heatmap", "contour", "surface"):
+        trace.setdefault("colorscale", "Viridis")
+    elif kind == "scatter":
+        points = len(trace.get("y", trace.get("x", ())))
+        trace.setdefault("mode", "lines+markers" if points < 20 and "stackgroup" not in trace else "lines")
 
 
 def _check_lengths(trace: dict, where: str):

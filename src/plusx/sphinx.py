@@ -1,0 +1,109 @@
+"""The Sphinx extension for any book with explorers: static mode, its cache, what their pages load.
+
+Here lives what a book needs beside `plusx.explore`; nothing here looks at what an explorer draws. What only
+our own book does is in `plusx.book`.
+"""
+
+import hashlib
+import json
+import os
+import re
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.fileutil import copy_asset_file
+
+EXPLORE = Path(__file__).parent / "explore"
+MODE = "static"
+EXPLORER = re.compile(r'<div class="plusx-explore\b[^>]*\bdata-bundle="([^"]*)"')
+DECORATOR = re.compile(r"^@(?:[\w.]+\.)?explore\(.*", re.M)
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+UNSHOWN = {"raises-exception", "remove-output", "remove_output"}  # tags of cells whose output is not wanted
+
+
+def _configure(app, config):
+    """Have kernels tabulate, and keep what they draw apart from what other code or a live kernel drew.
+
+    The key is a setting that pages depend on, so with it they are read anew, whatever the execution mode.
+    """
+    os.environ["PLUSX_EXPLORE"] = MODE
+    digest = hashlib.sha256(f"mode={MODE}".encode())
+    for path in sorted(EXPLORE.glob("*.py")):
+        digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    for name in ("matplotlib", "numpy", "plotly"):
+        digest.update(f"\0{name}=={version(name)}".encode())
+    kept = Path(config.nb_execution_cache_path or Path(app.outdir).parent / ".jupyter_cache")
+    config.nb_execution_cache_path = str(kept / f"explore-{digest.hexdigest()[:16]}")
+
+
+def _copy_assets(app):
+    if app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static", "plusx")
+    static.mkdir(parents=True, exist_ok=True)
+    assets = {path.name: path for path in (EXPLORE / "explore.js", EXPLORE / "explore.css")}
+    bundles = app.config.explore_bundles
+    assets |= {f"plotly-{name}.min.js": Path(app.srcdir, path) for name, path in bundles.items()}
+    if not bundles:
+        assets["plotly.min.js"] = _plotly()
+    for name, path in assets.items():
+        if not path.is_file():
+            raise ExtensionError(f"plusx.sphinx: {path} is missing.")
+        copy_asset_file(str(path), str(static / name))
+
+
+def _plotly() -> Path:
+    """All of plotly.js, in the very version that the Python side has."""
+    return Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
+
+
+def _check_outputs(app, doctree):
+    """Stop where an explorer's cell has not tabulated: its page would show a widget without a kernel, or nothing."""
+    cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
+    if not cells:
+        return
+    # What myst-nb writes has the source of each cell, also where the page hides it; outputs are in the page alone.
+    name, folder = app.env.docname, Path(app.env.mystnb_config.output_folder)
+    notebook = json.loads((folder / f"{name}.ipynb").read_text(encoding="utf8"))
+    sources = ["".join(cell["source"]) for cell in notebook["cells"]]
+    if not any("plusx" in source for source in sources):
+        return
+    for cell in cells:
+        lines = DECORATOR.findall(sources[cell["cell_index"]])
+        shown = sum(len(EXPLORER.findall(node.astext())) for node in cell.findall(nodes.raw))
+        if shown < len(lines) and not UNSHOWN.intersection(cell["cell_metadata"].get("tags", [])):
+            run = app.env.nb_metadata[name].get("exec_data")
+            why = "This build did not run it. Clear the notebook's outputs, or set `execute_notebooks: cache`."
+            if run and run["traceback"]:
+                why = f"Its notebook stops with {ANSI.sub('', run['traceback']).strip().splitlines()[-1]}"
+            raise ExtensionError(f"plusx.sphinx: {name}: the explorer '{lines[shown]}' has no table. {why}")
+
+
+def _equip_page(app, pagename, templatename, context, doctree):
+    """Give the page of an explorer the script and looks it needs, and other pages none."""
+    asked = EXPLORER.findall(context.get("body") or "")
+    if not asked:
+        return
+    bundles = app.config.explore_bundles
+    if bundles and not set(asked) <= bundles.keys():
+        raise ExtensionError(
+            f"plusx.sphinx: {pagename} asks for the plotly bundles {', '.join(sorted(set(asked)))}; "
+            f"explore_bundles has {', '.join(bundles)}. Add what is missing, or leave the setting out."
+        )
+    app.add_css_file("plusx/explore.css")
+    app.add_js_file("plusx/explore.js", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
+
+
+def setup(app):
+    # Bundle ("basic", "cartesian", "gl3d") -> file; where there is none, pages load all of plotly.
+    app.add_config_value("explore_bundles", {}, "env", [dict])
+    # Before myst-nb (priority 500) reads its own settings.
+    app.connect("config-inited", _configure, priority=300)
+    app.connect("builder-inited", _copy_assets)
+    app.connect("doctree-read", _check_outputs)
+    app.connect("html-page-context", _equip_page)
+    # No page waits for a file of another: assets are copied before the first.
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
