@@ -38,7 +38,7 @@ def test_a_reader_lands_on_the_first_chapter():
 def test_memory_is_what_was_measured():
     memory = CLASS["singleuser"]["memory"]
     assert measured("memory, share of a reader") <= megabytes(memory["guarantee"])
-    assert measured("memory, most in any chapter") <= megabytes(memory["limit"])
+    assert measured("memory, most of one reader") <= megabytes(memory["limit"])
     # A gigabyte of a node stays for the system and Kubernetes.
     fit = 15 * 1024 // megabytes(memory["guarantee"])
     for text in (RECORD, (ROOT / "README.md").read_text(encoding="utf8")):
