@@ -30,6 +30,10 @@ bench: book
 audit: book .venv/audit tests/audit/node_modules/ready
 	$(BIN)/pytest -q -s tests/audit/audit.py
 
+# A class of 30 on a real JupyterHub. As root: each reader gets a Unix account for the while.
+hub: $(READY) .venv/hub tests/hub/node_modules/ready
+	$(BIN)/pytest -q -s tests/hub/load.py
+
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
@@ -56,4 +60,12 @@ tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test student teacher pdf bench audit lab clean
+.venv/hub: tests/hub/requirements.txt .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r tests/hub/requirements.txt
+	touch $@
+
+tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/package-lock.json
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
+	touch $@
+
+.PHONY: book test student teacher pdf bench audit hub lab clean
