@@ -28,7 +28,8 @@ class Together(LoadScopeScheduling):
 
     def _split_scope(self, nodeid):
         file = nodeid.split("::")[0]
-        return file if file.endswith((".ipynb", "test_build.py", "test_foreign.py", "test_lab.py")) else nodeid
+        kept = (".ipynb", "test_build.py", "test_doors.py", "test_foreign.py", "test_lab.py")
+        return file if file.endswith(kept) else nodeid
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -1,4 +1,4 @@
-"""JupyterLab over a copy of some notebooks, and the few things tests ask of it through the page."""
+"""JupyterLab, Notebook 7 and Voila over a copy of some notebooks, and the few things tests ask of them."""
 
 import contextlib
 import socket
@@ -42,38 +42,59 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
 
 
 @contextlib.contextmanager
-def jupyter_lab(folder: Path):
-    """Serve `folder` with JupyterLab; yields its address."""
+def serving(folder: Path, ready: str, *command: str):
+    """Run a Jupyter server until `ready` answers; yields its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [
-        sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--expose-app-in-browser",
-        f"--port={port}", "--ip=127.0.0.1", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}",
-        "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        f"--LabApp.workspaces_dir={folder}/workspaces", f"--LabApp.user_settings_dir={folder}/settings",
-    ]  # fmt: skip
-    url = f"http://127.0.0.1:{port}"
-    with open(folder / "lab.log", "w") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
+    url, log = f"http://127.0.0.1:{port}", folder / f"{command[0]}.log"
+    with open(log, "w") as out:
+        server = subprocess.Popen([sys.executable, "-m", *command, f"--port={port}"], stdout=out, stderr=out)
         try:
-            for _ in range(120):
+            for _ in range(240):
                 with contextlib.suppress(OSError):
-                    urllib.request.urlopen(f"{url}/api/status").close()
+                    urllib.request.urlopen(f"{url}{ready}").close()
                     break
                 if server.poll() is not None:
-                    raise RuntimeError((folder / "lab.log").read_text())
-                time.sleep(0.5)
+                    raise RuntimeError(log.read_text())
+                time.sleep(0.25)
             yield url
         finally:
             server.terminate()
             server.wait(20)
 
 
-def run_all(page, url, notebook):
-    """Open a notebook, run it, and return the errors its cells put out."""
-    page.goto(f"{url}/lab/tree/{notebook}?reset")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+def jupyter(app, folder, *more):
+    """A server for one who is alone on this machine; its page shows the application to tests."""
+    return serving(
+        folder, "/api/status", app, "--no-browser", "--allow-root", "--expose-app-in-browser", "--ip=127.0.0.1",
+        "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}",
+        f"--LabServerApp.workspaces_dir={folder}/workspaces", *more,
+    )  # fmt: skip
+
+
+def jupyter_lab(folder: Path, *more: str):
+    """Serve `folder` with JupyterLab; yields its address."""
+    return jupyter(
+        "jupyterlab", folder, "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        f"--LabApp.workspaces_dir={folder}/workspaces", f"--LabApp.user_settings_dir={folder}/settings", *more,
+    )  # fmt: skip
+
+
+def notebook_7(folder: Path):
+    """Serve `folder` with Notebook 7; yields its address."""
+    return jupyter("notebook", folder)
+
+
+def voila(folder: Path):
+    """Serve `folder` with Voila; yields its address."""
+    return serving(folder, "/", "voila", "--no-browser", "--Voila.ip=127.0.0.1", str(folder))
+
+
+def run_all(page, url, notebook, door="lab/tree"):
+    """Open a notebook, run it, and return the errors its cells put out. door: where the server opens notebooks."""
+    page.goto(f"{url}/{door}/{notebook}?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
     page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
     page.wait_for_timeout(3000)  # Lab asks the kernel for the widgets it holds; those made meanwhile may stay deaf
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")

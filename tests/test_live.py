@@ -1,16 +1,23 @@
-"""plusx.explore.live: the widgets call the function, show what it returned, and survive its errors."""
+"""plusx.explore.live and saved: widgets call the function and survive its errors; what the notebook's file keeps."""
 
+import base64
+import html
 import json
 import random
+import re
+import xml.etree.ElementTree as ET
 
+import IPython.display
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from plusx.explore import explore
 from plusx.explore.controls import bind
-from plusx.explore.figures import coloured
-from plusx.explore.live import _PALETTE, panel
+from plusx.explore.figures import coloured, normalise, table
+from plusx.explore.live import panel
+from plusx.explore.saved import PALETTE
 from plusx.explore.states import DEFAULT, Explorer
 
 
@@ -55,7 +62,7 @@ def test_the_picture_follows_200_random_changes(shown):
         inputs[i].value = bool(state[i]) if i == 0 else state[i]
         title, expected = explorer.figure(tuple(state))
         assert title in result.value and message.value == ""
-        assert drawn(figure) == drawn(coloured(expected, _PALETTE))
+        assert drawn(figure) == drawn(coloured(expected, PALETTE))
         assert data.value.count("<table>") == 1
 
 
@@ -105,3 +112,106 @@ def test_the_decorated_function_still_calls(monkeypatch):
     monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
     decorated = explore(**CONTROLS)(scene)
     assert decorated(True, "tanh", 2, 0)["layout"]["title"] == "depth 2, tanh"
+
+
+# ---- what a notebook's file keeps --------------------------------------------------------------------------------
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def display(monkeypatch):
+    """Decorate a function with live controls; returns the MIME bundle that it displays."""
+
+    def display(function, **controls):
+        shown = []
+        monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
+        monkeypatch.setattr(IPython.display, "display", shown.append)
+        explore(**controls)(function)
+        (panel,) = shown
+        bundle, _ = DisplayFormatter().format(panel)
+        assert bundle.keys() == {WIDGET, "text/html", "text/plain"}
+        return bundle
+
+    return display
+
+
+def pictures(page):
+    """Each image of some HTML: its text alternative, and the root of its SVG."""
+    found = re.findall(r'<img alt="([^"]*)" ?[^>]*src="data:image/svg\+xml;base64,([^"]*)">', page)
+    assert len(found) == page.count("<img")
+    return [(html.unescape(alt), base64.b64decode(code).decode()) for alt, code in found]
+
+
+def luminance(colour):
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+def test_beside_the_widget_stand_its_start_state_in_html_and_in_text(display):
+    bundle = display(scene, **CONTROLS)
+    page = bundle["text/html"]
+    _, figure = normalise(scene(True, "relu", 1, 0), "scene()")
+    assert table(figure) in page and "<strong>depth 1, relu</strong>" in page
+    for text in (page, bundle["text/plain"]):
+        assert "“scene” at its start (skip: on, activation: relu, depth: 1, extra: 0)" in text
+        assert "depth 1, relu" in text and "run the notebook up to this cell" in text
+    assert set(re.findall(r"<(\w+)", page)) <= set(
+        "p strong img details summary span table thead tbody tr th td".split()
+    )
+
+
+def test_the_picture_stands_alone_on_light_and_on_dark(display):
+    def two_lines(skip):
+        traces = [dict(x=[1, 2], y=[3, 4], name=name, mode="lines+markers") for name in ("some", "other")]
+        return dict(data=traces, layout=dict(title="Both < 5", xaxis=dict(title="layer")))
+
+    *swatches, (alt, drawn) = pictures(display(two_lines, skip=True)["text/html"])
+    assert alt == "Both < 5" and [alt for alt, _ in swatches] == ["", ""]
+    for svg in [drawn, *(svg for _, svg in swatches)]:
+        assert ET.fromstring(svg).tag == f"{SVG}svg" and "var(" not in svg and "<script" not in svg
+        assert set(re.findall(r"https?://[^\"']*", svg)) <= {
+            "http://www.w3.org/2000/svg",
+            "http://www.w3.org/1999/xlink",
+        }
+    inks = {PALETTE["ink"], *re.findall(r"fill: (#\w{6})", drawn)}
+    for ground in ("#ffffff", "#111111"):
+        for ink in inks:
+            light, dark = sorted([luminance(ground), luminance(ink)], reverse=True)
+            assert (light + 0.05) / (dark + 0.05) > (4 if ink == PALETTE["ink"] else 3), (ink, ground)
+
+
+def test_a_picture_of_a_solid_promises_no_turning(display):
+    def hill(skip):
+        trace = dict(type="surface", x=[0, 1], y=[0, 1], z=[[0, 1], [1, 2]])
+        return dict(data=[trace], layout=dict(title="A hill"))
+
+    page = display(hill, skip=True)["text/html"]
+    assert pictures(page)[-1][0] == "A hill" and "Drag" not in page
+
+
+@pytest.mark.parametrize("trace, why", [
+    (dict(type="scatterpolar", r=[1, 2], theta=[0, 90]), "ExploreError: explore: no still picture for a trace of type"),
+    (dict(x=[1, 2], y=[3, 4], line=dict(color="rgb(1,2,3)")), "ValueError: 'rgb(1,2,3)' is not a valid"),
+])  # fmt: skip
+def test_what_has_no_picture_still_lives_and_says_why(display, trace, why):
+    bundle = display(lambda skip: dict(data=[trace], layout=dict(title="Alive")), skip=True)
+    assert "No picture was saved" in bundle["text/html"] and html.escape(why) in bundle["text/html"]
+    assert "Alive" in bundle["text/html"] and bundle[WIDGET]["model_id"]
+
+
+def test_a_start_that_fails_leaves_a_sentence(display):
+    bundle = display(scene, **{**CONTROLS, "depth": [13, 1]})
+    assert "at its start (skip: on, activation: relu, depth: 13, extra: 0), has no result" in bundle["text/html"]
+    assert bundle["text/html"] == f"<p>{bundle['text/plain']}</p>"
+
+
+def test_vs_code_shows_the_widget_and_falls_back_on_the_html(display):
+    # Its order: orderOfMimeTypes in microsoft/vscode, extensions/ipynb/src/deserializers.ts. Where the kernel has no
+    # such model, or there is none, the widget renderer of microsoft/vscode-jupyter hands on to the next type:
+    # vscode.fallbackToNextRenderer in src/webviews/webview-side/ipywidgets/renderer/index.ts.
+    order = ["application/vnd.", "text/html", "image/svg+xml", "text/plain"]
+    bundle = display(scene, **CONTROLS)
+    ranked = sorted(bundle, key=lambda mime: next(i for i, start in enumerate(order) if mime.startswith(start)))
+    assert ranked == [WIDGET, "text/html", "text/plain"] and "<script" not in bundle["text/html"]

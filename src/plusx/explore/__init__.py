@@ -17,7 +17,8 @@ __all__ = ["Budget", "ExploreError", "Explorer", "explore"]
 def explore(budget: Budget = DEFAULT, /, **abbreviations):
     """Show a function of discrete controls as an interactive figure.
 
-    In a live notebook the controls are ipywidgets and each change calls the function again.
+    In a live notebook the controls are ipywidgets and each change calls the function again; the
+    notebook's file keeps a picture and the data of the start state beside them.
     While the book is built (environment variable ``PLUSX_EXPLORE=static``) the function is
     called once per state, and the page gets native HTML controls over the tabulated figures.
 

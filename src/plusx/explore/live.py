@@ -9,14 +9,21 @@ import ipywidgets as widgets
 import plotly.graph_objects as go
 
 from .controls import Control, ExploreError
-from .figures import COLOURS, coloured, table
+from .figures import coloured, table
+from .saved import PALETTE, saved
 from .states import Explorer
 
-# A notebook's theme is not known to the kernel: these stand on white and on near black.
-_PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
+
+class Panel(widgets.VBox):
+    """A box that leaves more in the notebook's file than the name of its model: `kept`, by MIME type."""
+
+    kept: dict[str, str] = {}
+
+    def _repr_mimebundle_(self, **how):
+        return {**super()._repr_mimebundle_(**how), **self.kept}
 
 
-def panel(explorer: Explorer) -> widgets.VBox:
+def panel(explorer: Explorer) -> Panel:
     """Controls, result line, figure and data table, kept in step."""
     inputs = [_input(control) for control in explorer.controls]
     reset = widgets.Button(description="Reset", layout={"width": "auto"})
@@ -36,7 +43,7 @@ def panel(explorer: Explorer) -> widgets.VBox:
             )
             return
         title, content = known[state]
-        _redraw(figure, coloured(content, _PALETTE))
+        _redraw(figure, coloured(content, PALETTE))
         message.value = ""
         result.value = f'<p role="status" style="font-weight:600">{html.escape(title)}</p>'
         data.value = f"<details><summary>Data of this picture</summary>{table(content)}</details>"
@@ -49,9 +56,9 @@ def panel(explorer: Explorer) -> widgets.VBox:
         widget.observe(show, "value")
     reset.on_click(restart)
     show()
-    return widgets.VBox(
-        [widgets.HBox([*inputs, reset], layout={"flex_flow": "row wrap"}), message, result, figure, data]
-    )
+    box = Panel([widgets.HBox([*inputs, reset], layout={"flex_flow": "row wrap"}), message, result, figure, data])
+    box.kept = saved(explorer, known.get(explorer.start))
+    return box
 
 
 def _input(control: Control):

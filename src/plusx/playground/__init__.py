@@ -1,13 +1,13 @@
 """The playground: trained nets of `plusx.switched` behind a diagram of switches.
 
 Here lives `playground`, the one name a chapter imports. In the book's page onnxruntime-web computes,
-in a live notebook torch does; the diagram, playground.js, is the same.
+in a live notebook torch does; the diagram, playground.js, is the same. A notebook's file keeps a table beside it.
 """
 
 import os
 from typing import NamedTuple
 
-from .live import Live
+from .live import Live, saved
 from .page import fragment, markup
 
 __all__ = ["Challenge", "playground"]
@@ -44,4 +44,6 @@ def playground(nets, presets, challenges):
     if os.environ.get("PLUSX_EXPLORE") == "static":
         display(HTML(fragment(nets, presets, challenges)))
     else:
-        display(Live(nets, markup(nets, presets, challenges)))
+        live = Live(nets, markup(nets, presets, challenges))
+        live.kept = saved(nets, presets)
+        display(live)

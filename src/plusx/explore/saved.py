@@ -1,0 +1,58 @@
+"""Saved: what a notebook's file keeps of an explorer, for readers without a kernel.
+
+Here live its text and its HTML, which stand beside the widget in one MIME bundle: GitHub, nbviewer, nbconvert, VS Code
+and JupyterLab show them where the widget has no model. It is the state the explorer opens in, whatever is switched.
+"""
+
+import base64
+import html
+import re
+
+from .figures import COLOURS, table
+from .states import Explorer
+from .static import for_page
+from .still import still
+
+# A notebook's theme is not known to the kernel: these stand on white and on near black.
+PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
+WIDTH = 720  # pixels
+_NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+_HOW = "To switch, run the notebook up to this cell."
+
+
+def saved(explorer: Explorer, start: tuple[str, dict] | None) -> dict[str, str]:
+    """MIME type to content. start: title and figure of the start state, None where its function failed."""
+    state = ", ".join(f"{c.title}: {c.labels[c.start]}" for c in explorer.controls)
+    if start is None:
+        text = f"{explorer.title}, at its start ({state}), has no result. To see why, run the notebook up to this cell."
+        return {"text/plain": text, "text/html": f"<p>{html.escape(text)}</p>"}
+    title, figure = start
+    what = f"The explorer “{explorer.title}” at its start ({state})."
+    return {
+        "text/plain": f"{title}\n{what} {_HOW}",
+        "text/html": f"<p><strong>{html.escape(title)}</strong></p>\n{_picture(title, figure)}\n"
+        f"<details><summary>Data of this picture</summary>{table(figure)}</details>\n"
+        f"<p>{html.escape(what)} {_HOW}</p>",
+    }
+
+
+def _picture(title: str, figure: dict) -> str:
+    """Legend and picture, or a sentence on why there is none: the widget draws more than matplotlib is told here."""
+    flat = {**figure, "layout": {key: value for key, value in figure["layout"].items() if key != "scene"}}
+    height = figure["layout"]["height"]
+    try:
+        legend = for_page(flat)["legend"]  # without a scene, which a picture cannot turn
+        drawn = still(for_page(figure), WIDTH, "p")
+    except Exception as error:
+        return f"<p>No picture was saved. {html.escape(f'{type(error).__name__}: {error}')}</p>"
+    if legend:
+        legend = "<p>" + re.sub("<svg .*?</svg>", lambda swatch: _image(swatch[0], 'alt=""'), legend) + "</p>\n"
+    look = f'alt="{html.escape(title)}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
+    return f"{legend}<p>{_image(drawn, look)}</p>"
+
+
+def _image(svg: str, attributes: str) -> str:
+    """The SVG as a picture of its own: what cleans a stranger's HTML keeps an img and drops an svg."""
+    svg = re.sub(r"var\(--px-(\w+)\)", lambda name: PALETTE[name[1]], svg)
+    code = base64.b64encode(svg.replace("<svg ", f"<svg {_NAMESPACES} ", 1).encode()).decode()
+    return f'<img {attributes} src="data:image/svg+xml;base64,{code}">'

@@ -1,0 +1,194 @@
+"""The doors beside the site and JupyterLab: Notebook 7, Voila, and saved notebooks where no kernel runs.
+
+Each is the real program. What explorers show there is compared with what torch computes here.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import numpy as np
+import pytest
+from browser import ROOT
+from chapter_code import chapter_code
+from lab import cells_with, jupyter_lab, notebook_7, run_all, show, voila
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from torch.nn import functional as F
+
+from plusx.explore.figures import table
+from plusx.switched import encode, load, trained
+
+CHAPTER = "10-attention-mixes"  # every kind of control, and a second to run
+PLAYGROUND = "17-playground"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+PANEL = ".widget-vbox:has([role=status])"
+HAS_TABLES = """([root, expected]) => {
+  const page = document.createElement('template');
+  page.innerHTML = expected;
+  return [...root.querySelectorAll('table')].map(table => table.outerHTML).join('') === page.innerHTML;
+}"""
+HAS_DRAWN = """([root, expected]) => {
+  const { data } = root.querySelector('.js-plotly-plot');
+  const numbers = (values) => JSON.stringify([...values].map(v => Number.isFinite(v) ? v : null));
+  return data.length === expected.length && expected.every((trace, i) =>
+    Object.entries(trace).every(([key, values]) => numbers(data[i][key]) === numbers(values)));
+}"""
+
+
+def code_of(stem):
+    """Source of each code cell of a chapter by its id."""
+    cells = nbformat.read(ROOT / "chapters" / f"{stem}.ipynb", as_version=4).cells
+    return {cell.id: cell.source for cell in cells if cell.cell_type == "code"}
+
+
+# ---- with a kernel: Notebook 7 and Voila -------------------------------------------------------------------------
+
+
+def assert_shows(panel, explorer, state):
+    """Result line, data table and picture become those of the state."""
+    title, figure = explorer.figure(tuple(state))
+    panel.locator("[role=status]").get_by_text(title, exact=True).wait_for(timeout=10_000)
+    numbers = [
+        {key: [v if np.isfinite(v) else None for v in trace[key].tolist()] for key in "xy" if has_numbers(trace, key)}
+        for trace in figure["data"]
+    ]
+    root = panel.element_handle()
+    for condition, expected in (HAS_TABLES, table(figure)), (HAS_DRAWN, numbers):
+        panel.page.wait_for_function(condition, arg=[root, expected], timeout=10_000)
+
+
+def has_numbers(trace, key):
+    return isinstance(trace.get(key), np.ndarray)
+
+
+def walk(panel, explorer):
+    """Use each control by key and by mouse, and compare what is shown with what torch computes here."""
+    state = list(explorer.start)
+    assert_shows(panel, explorer, state)
+    for index, control in enumerate(explorer.controls):
+        place, count = panel.locator(".widget-hbox > *").nth(index), len(control.values)
+        for by_key in (True, False):
+            last = state[index] == count - 1
+            state[index] = state[index] - 1 if last else state[index] + 1
+            if control.kind == "slider":  # by mouse: Notebook takes arrow keys for itself, and goes to another heading
+                track = place.locator(".noUi-target")
+                width = track.bounding_box()["width"] - 2
+                track.click(position={"x": 1 + width * state[index] / (count - 1), "y": 2}, force=True)
+            elif control.kind == "select":
+                place.locator("select").select_option(index=state[index])
+            else:
+                buttons = place.locator("input" if control.kind == "switch" else "button")
+                button = buttons.nth(0 if control.kind == "switch" else state[index])
+                button.press("Space") if by_key else button.click()
+            assert_shows(panel, explorer, state)
+
+
+def assert_answers(playground):
+    """A switch of the playground brings the loss that torch finds for it."""
+    result = playground.locator(".px-result")
+    result.filter(has_text="As trained").wait_for(timeout=20_000)
+    playground.locator("textarea").fill("It writes on: x")
+    playground.get_by_role("switch", name="Layer 3: attention", exact=True).click()
+    net = load("characters")
+    switches = trained(net.task)
+    switches[15] = 0
+    seen = net.look(encode(net.task, "It writes on: x"), switches)
+    loss = F.cross_entropy(seen.scores[-1, :-1], encode(net.task, "t writes on: x"))
+    result.filter(has_text=f"{loss:.2f} nats per character").wait_for(timeout=10_000)
+
+
+@pytest.fixture(scope="module")
+def explorers():
+    """The chapter's explorers, computed by torch in this process."""
+    cells = code_of(CHAPTER)
+    names = [name for source in cells.values() for name in re.findall(r"^@explore\(.*?^def (\w+)", source, re.S | re.M)]
+    last = max(index for index, source in enumerate(cells.values()) if "@explore(" in source)
+    namespace = vars(chapter_code(CHAPTER, *list(cells)[: last + 1]))
+    return [namespace[name] for name in names]
+
+
+def test_chapters_in_notebook_7_and_in_voila(explorers, tmp_path, open_page):
+    """Voila runs them while Notebook 7 does; then each explorer is used in both, and the playground."""
+    shutil.copytree(ROOT / "chapters", tmp_path / "chapters")
+    with notebook_7(tmp_path) as notebook, voila(tmp_path) as app:
+        apps = {}
+        for name in (CHAPTER, PLAYGROUND):
+            apps[name], _, _ = open_page("about:blank", solid=False)
+            apps[name].goto(f"{app}/voila/render/chapters/{name}.ipynb", wait_until="commit")
+        page, foreign, _ = open_page("about:blank", solid=False)
+        assert run_all(page, notebook, f"chapters/{CHAPTER}.ipynb", door="notebooks") == []
+        places = cells_with(page, "@explore(")
+        for index, explorer in zip(places, explorers, strict=True):
+            walk(show(page, index, ".js-plotly-plot .main-svg").locator(PANEL), explorer)
+        assert run_all(page, notebook, f"chapters/{PLAYGROUND}.ipynb", door="notebooks") == []
+        (index,) = cells_with(page, "playground(nets")
+        assert_answers(show(page, index, ".pg-switch").locator(".plusx-playground"))
+        assert foreign == []
+        panels = apps[CHAPTER].locator(PANEL)
+        panels.nth(len(explorers) - 1).locator(".main-svg").first.wait_for(timeout=60_000)
+        for panel, explorer in zip(panels.all(), explorers, strict=True):
+            walk(panel, explorer)
+        assert_answers(apps[PLAYGROUND].locator(".plusx-playground"))
+
+
+# ---- without a kernel: what a file keeps -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """A folder with an explorer and a playground really run, saved with and without the state of their widgets."""
+    folder = tmp_path_factory.mktemp("saved")
+    first, last = code_of(CHAPTER), code_of(PLAYGROUND)
+    nets = 'nets = {name: load(name) for name in ("characters", "sorting")}\nnet = nets["characters"]'
+    sources = [
+        *list(first.values())[: 1 + next(i for i, source in enumerate(first.values()) if "@explore(" in source)],
+        last["setup-torch"], nets, last["one-switch"].split("\nsingle")[0], last["presets"],
+        "playground(nets, presets, [])",
+    ]  # fmt: skip
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=str(ROOT / "chapters"))
+    nbformat.write(notebook, folder / "with.ipynb")
+    del notebook.metadata["widgets"]
+    nbformat.write(notebook, folder / "without.ipynb")
+    return folder
+
+
+def assert_still(page, explorer):
+    """Title, values of the controls, picture and data of the start state; and the playground's table."""
+    title, figure = explorer.figure(explorer.start)
+    page.get_by_text(title, exact=True).first.wait_for(timeout=20_000)
+    picture = page.get_by_role("img", name=title, exact=True)
+    picture.scroll_into_view_if_needed()
+    assert picture.evaluate("image => image.decode().then(() => [image.width, image.height])") == [
+        720, figure["layout"]["height"],
+    ]  # fmt: skip
+    state = ", ".join(f"{c.title}: {c.labels[c.start]}" for c in explorer.controls)
+    assert page.get_by_text(f"at its start ({state}). To switch, run the notebook up to this cell.").count() == 1
+    shown = page.locator("details:has-text('Data of this picture')")
+    assert shown.evaluate(f"(root, expected) => ({HAS_TABLES})([root, expected])", table(figure))
+
+
+def test_nbconvert_shows_what_the_file_keeps(executed, explorers, open_page):
+    """As nbviewer, which runs it: the widget where the file has its state, the still picture where it has none."""
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--log-level=ERROR"]
+    subprocess.run([*command, executed / "with.ipynb", executed / "without.ipynb"], check=True)
+    page, foreign, _ = open_page((executed / "without.html").as_uri(), solid=False)
+    assert_still(page, explorers[0])
+    assert page.get_by_role("row", name=re.compile("No attention skips")).count() == 2
+    assert [url for url in foreign if "require" not in url and "mathjax" not in url] == []  # nbconvert's own two
+    live = (executed / "with.html").read_text(encoding="utf8")
+    assert live.count(f'<script type="{WIDGET}">') == 2 and "up to this cell" not in live
+
+
+def test_a_strangers_notebook_has_its_pictures_in_jupyterlab_with_no_kernel(executed, explorers, tmp_path, open_page):
+    """One that was run and trusted here has not: Lab's widgets have no fallback when their model is gone."""
+    shutil.copy(executed / "without.ipynb", tmp_path / "strange.ipynb")
+    none = "--KernelSpecManager.ensure_native_kernel=False", "--KernelSpecManager.allowed_kernelspecs=none"
+    with jupyter_lab(tmp_path, *none) as url:
+        page, foreign, _ = open_page(f"{url}/lab/tree/strange.ipynb?reset", solid=False)
+        page.locator(".jp-Dialog").get_by_role("button", name="No Kernel").click()
+        assert_still(page.locator(".jp-Notebook"), explorers[0])
+        assert foreign == []
