@@ -66,6 +66,20 @@ def test_the_picture_follows_200_random_changes(shown):
         assert data.value.count("<table>") == 1
 
 
+def test_a_page_that_connects_late_gets_the_current_picture(shown, monkeypatch):
+    _, inputs, _, _, _, figure, _ = shown
+    keys = ["_widget_data", "_widget_layout"]
+    sent = []
+    monkeypatch.setattr(figure, "send_state", lambda key=None: sent.append(key))
+    for widget, value in ((inputs[1], 1), (inputs[3], 1), (inputs[0], False)):
+        widget.value = value
+        assert sent and not any("_widget" in str(key) for key in sent)  # no second message with all of it
+        asked = figure.get_state(keys)
+        figure._repr_mimebundle_()  # what plotly does when a figure itself is displayed
+        assert asked == figure.get_state(keys) and asked["_widget_data"]
+        sent.clear()
+
+
 def test_an_error_is_shown_and_the_last_good_picture_stays(shown):
     _, inputs, _, message, result, figure, _ = shown
     before = drawn(figure), result.value

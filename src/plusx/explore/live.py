@@ -86,6 +86,9 @@ def _redraw(figure: go.FigureWidget, content: dict):
             figure.data = ()
             figure.add_traces(content["data"])
         _replace(figure.layout, content["layout"], keep=set())
+    # What a page that connects later asks for: Voila's, or one loaded anew. plotly sets it when a figure itself is
+    # displayed, and ours is in a box. Past the traits, since the page that is there has had its message.
+    figure._trait_values |= {"_widget_data": figure._data, "_widget_layout": figure._layout_obj._props}
 
 
 def _replace(part, new: dict, keep: set[str]):
