@@ -18,6 +18,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 from torch.nn import functional as F
 
+from plusx.explore import Explorer
 from plusx.explore.figures import table
 from plusx.switched import encode, load, trained
 
@@ -44,6 +45,29 @@ def code_of(stem):
     return {cell.id: cell.source for cell in cells if cell.cell_type == "code"}
 
 
+def playground_cells():
+    """Chapter 17's playground without the searches before it, and so without its challenges."""
+    cells = code_of(PLAYGROUND)
+    nets = 'nets = {name: load(name) for name in ("characters", "sorting")}\nnet = nets["characters"]'
+    off = cells["one-switch"].split("\nsingle")[0]
+    return [cells["setup-torch"], nets, off, cells["presets"], "playground(nets, presets, [])"]
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """A folder with an explorer and a playground really run, saved with and without the state of their widgets."""
+    folder = tmp_path_factory.mktemp("saved")
+    first = code_of(CHAPTER).values()
+    last = next(index for index, source in enumerate(first) if "@explore(" in source)
+    sources = [*list(first)[: last + 1], *playground_cells()]
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=str(ROOT / "chapters"))
+    nbformat.write(notebook, folder / "with.ipynb")
+    del notebook.metadata["widgets"]
+    nbformat.write(notebook, folder / "without.ipynb")
+    return folder
+
+
 # ---- with a kernel: Notebook 7 and Voila -------------------------------------------------------------------------
 
 
@@ -65,18 +89,16 @@ def has_numbers(trace, key):
 
 
 def walk(panel, explorer):
-    """Use each control by key and by mouse, and compare what is shown with what torch computes here."""
+    """Use each control twice, most by key and by mouse, and compare what is shown with what torch computes here."""
     state = list(explorer.start)
     assert_shows(panel, explorer, state)
     for index, control in enumerate(explorer.controls):
         place, count = panel.locator(".widget-hbox > *").nth(index), len(control.values)
         for by_key in (True, False):
-            last = state[index] == count - 1
-            state[index] = state[index] - 1 if last else state[index] + 1
-            if control.kind == "slider":  # by mouse: Notebook takes arrow keys for itself, and goes to another heading
-                track = place.locator(".noUi-target")
-                width = track.bounding_box()["width"] - 2
-                track.click(position={"x": 1 + width * state[index] / (count - 1), "y": 2}, force=True)
+            state[index] = (state[index] + 1) % count
+            if control.kind == "slider":  # pages of five steps; the arrow keys Notebook takes for itself
+                state[index] = count - 1 if by_key else max(count - 6, 0)
+                place.locator(".noUi-handle").press("PageUp" if by_key else "PageDown")
             elif control.kind == "select":
                 place.locator("select").select_option(index=state[index])
             else:
@@ -102,58 +124,49 @@ def assert_answers(playground):
 
 @pytest.fixture(scope="module")
 def explorers():
-    """The chapter's explorers, computed by torch in this process."""
+    """The first two explorers of the chapter, computed by torch in this process."""
     cells = code_of(CHAPTER)
-    names = [name for source in cells.values() for name in re.findall(r"^@explore\(.*?^def (\w+)", source, re.S | re.M)]
-    last = max(index for index, source in enumerate(cells.values()) if "@explore(" in source)
+    last = [index for index, source in enumerate(cells.values()) if "@explore(" in source][1]
     namespace = vars(chapter_code(CHAPTER, *list(cells)[: last + 1]))
-    return [namespace[name] for name in names]
-
-
-def test_chapters_in_notebook_7_and_in_voila(explorers, tmp_path, open_page):
-    """Voila runs them while Notebook 7 does; then each explorer is used in both, and the playground."""
-    shutil.copytree(ROOT / "chapters", tmp_path / "chapters")
-    with notebook_7(tmp_path) as notebook, voila(tmp_path) as app:
-        apps = {}
-        for name in (CHAPTER, PLAYGROUND):
-            apps[name], _, _ = open_page("about:blank", solid=False)
-            apps[name].goto(f"{app}/voila/render/chapters/{name}.ipynb", wait_until="commit")
-        page, foreign, _ = open_page("about:blank", solid=False)
-        assert run_all(page, notebook, f"chapters/{CHAPTER}.ipynb", door="notebooks") == []
-        places = cells_with(page, "@explore(")
-        for index, explorer in zip(places, explorers, strict=True):
-            walk(show(page, index, ".js-plotly-plot .main-svg").locator(PANEL), explorer)
-        assert run_all(page, notebook, f"chapters/{PLAYGROUND}.ipynb", door="notebooks") == []
-        (index,) = cells_with(page, "playground(nets")
-        assert_answers(show(page, index, ".pg-switch").locator(".plusx-playground"))
-        assert foreign == []
-        panels = apps[CHAPTER].locator(PANEL)
-        panels.nth(len(explorers) - 1).locator(".main-svg").first.wait_for(timeout=60_000)
-        for panel, explorer in zip(panels.all(), explorers, strict=True):
-            walk(panel, explorer)
-        assert_answers(apps[PLAYGROUND].locator(".plusx-playground"))
-
-
-# ---- without a kernel: what a file keeps -------------------------------------------------------------------------
+    return [each for each in namespace.values() if isinstance(each, Explorer)]
 
 
 @pytest.fixture(scope="module")
-def executed(tmp_path_factory):
-    """A folder with an explorer and a playground really run, saved with and without the state of their widgets."""
-    folder = tmp_path_factory.mktemp("saved")
-    first, last = code_of(CHAPTER), code_of(PLAYGROUND)
-    nets = 'nets = {name: load(name) for name in ("characters", "sorting")}\nnet = nets["characters"]'
-    sources = [
-        *list(first.values())[: 1 + next(i for i, source in enumerate(first.values()) if "@explore(" in source)],
-        last["setup-torch"], nets, last["one-switch"].split("\nsingle")[0], last["presets"],
-        "playground(nets, presets, [])",
-    ]  # fmt: skip
-    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=str(ROOT / "chapters"))
-    nbformat.write(notebook, folder / "with.ipynb")
-    del notebook.metadata["widgets"]
-    nbformat.write(notebook, folder / "without.ipynb")
+def served(tmp_path_factory):
+    """A folder with the chapter, and the playground below it."""
+    folder = tmp_path_factory.mktemp("served")
+    notebook = nbformat.read(ROOT / "chapters" / f"{CHAPTER}.ipynb", as_version=4)
+    notebook.cells += [new_code_cell(source) for source in playground_cells()]
+    nbformat.write(notebook, folder / "chapter.ipynb")
     return folder
+
+
+def test_notebook_7_runs_a_chapter(served, explorers, open_page):
+    with notebook_7(served) as url:
+        page, foreign, _ = open_page("about:blank", solid=False)
+        assert run_all(page, url, "chapter.ipynb", door="notebooks") == []
+        for index, explorer in zip(cells_with(page, "@explore("), explorers):
+            walk(show(page, index, ".js-plotly-plot .main-svg").locator(PANEL), explorer)
+        (index,) = cells_with(page, "playground(nets")
+        assert_answers(show(page, index, ".pg-switch").locator(".plusx-playground"))
+        assert page.locator(".myst").count() and "{cite" not in page.locator(".jp-Notebook").inner_text()
+        assert foreign == []
+
+
+def test_voila_shows_a_chapter(served, explorers, open_page):
+    """Its page connects when all cells have run, and asks another host for icons, and for nothing else."""
+    with voila(served) as url:
+        page, foreign, _ = open_page("about:blank", solid=False)
+        page.goto(f"{url}/voila/render/chapter.ipynb", timeout=60_000)
+        for index, explorer in enumerate(explorers):
+            panel = page.locator(PANEL).nth(index)
+            panel.locator(".main-svg").first.wait_for(timeout=60_000)
+            walk(panel, explorer)
+        assert_answers(page.locator(".plusx-playground"))
+        assert [address for address in foreign if "/fontawesome-free@" not in address] == []
+
+
+# ---- without a kernel: what a file keeps -------------------------------------------------------------------------
 
 
 def assert_still(page, explorer):
