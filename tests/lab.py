@@ -42,14 +42,14 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
 
 
 @contextlib.contextmanager
-def serving(folder: Path, ready: str, *command: str):
-    """Run a Jupyter server until `ready` answers; yields its address."""
+def serving(folder: Path, ready: str, *command: str, python=sys.executable):
+    """Run a Jupyter server of some Python until `ready` answers; yields its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url, log = f"http://127.0.0.1:{port}", folder / f"{command[0]}.log"
     with open(log, "w") as out:
-        server = subprocess.Popen([sys.executable, "-m", *command, f"--port={port}"], stdout=out, stderr=out)
+        server = subprocess.Popen([python, "-m", *command, f"--port={port}"], stdout=out, stderr=out)
         try:
             for _ in range(240):
                 with contextlib.suppress(OSError):
@@ -64,20 +64,21 @@ def serving(folder: Path, ready: str, *command: str):
             server.wait(20)
 
 
-def jupyter(app, folder, *more):
+def jupyter(app, folder, *more, **how):
     """A server for one who is alone on this machine; its page shows the application to tests."""
     return serving(
         folder, "/api/status", app, "--no-browser", "--allow-root", "--expose-app-in-browser", "--ip=127.0.0.1",
         "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}",
-        f"--LabServerApp.workspaces_dir={folder}/workspaces", *more,
+        f"--LabServerApp.workspaces_dir={folder}/workspaces", *more, **how,
     )  # fmt: skip
 
 
-def jupyter_lab(folder: Path, *more: str):
-    """Serve `folder` with JupyterLab; yields its address."""
+def jupyter_lab(folder: Path, *more: str, **how):
+    """Serve `folder` with JupyterLab; yields its address. how: `python`, another than this one."""
     return jupyter(
         "jupyterlab", folder, "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         f"--LabApp.workspaces_dir={folder}/workspaces", f"--LabApp.user_settings_dir={folder}/settings", *more,
+        **how,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The slow checks of the whole site: `make audit`, half an hour. `make test` samples what is walked here in full."""
+"""The slow checks of the whole site, more than an hour: `make audit`. `make test` samples what is walked here."""
 
 import asyncio
 import gzip
@@ -129,7 +129,7 @@ def test_binder_step_by_step(tmp_path, open_page, monkeypatch):
     subprocess.run(["./binder/postBuild"], check=True, env=os.environ | found_first)
 
     page, foreign, _ = open_page("about:blank")
-    with jupyter_lab(book, python) as url:
+    with jupyter_lab(book, python=python) as url:
         assert run_all(page, url, f"chapters/{HEAVIEST}") == []
         cell = show(page, cells_with(page, "@explore(")[0], ".js-plotly-plot .main-svg")
         assert click_to_redraw(page, cell, cell.locator(TOGGLES).first) and foreign == []
