@@ -11,6 +11,7 @@ import sys
 import nbformat
 import numpy as np
 import pytest
+import torch
 from browser import ROOT
 from chapter_code import chapter_code
 from lab import cells_with, jupyter_lab, notebook_7, run_all, show, voila
@@ -124,11 +125,14 @@ def assert_answers(playground):
 
 @pytest.fixture(scope="module")
 def explorers():
-    """The first two explorers of the chapter, computed by torch in this process."""
+    """The first two explorers of the chapter, computed by torch in this process with the chapter's own settings."""
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     cells = code_of(CHAPTER)
     last = [index for index, source in enumerate(cells.values()) if "@explore(" in source][1]
     namespace = vars(chapter_code(CHAPTER, *list(cells)[: last + 1]))
-    return [each for each in namespace.values() if isinstance(each, Explorer)]
+    yield [each for each in namespace.values() if isinstance(each, Explorer)]
+    torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
 
 
 @pytest.fixture(scope="module")
