@@ -68,4 +68,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test student teacher pdf bench audit hub lab clean
+.PHONY: book test lint student teacher pdf bench audit hub lab clean
