@@ -198,7 +198,7 @@ def test_each_chapter_fits_the_limit(hub, say):
             seconds = time.perf_counter() - begun
             chance = random.Random(0)
             shown = list(scout.explorers())  # none in the last chapter
-            times = [seconds for _ in range(10 * bool(shown)) if (seconds := await scout.toggle(chance))] or [0]
+            times = [took for _ in range(10 * bool(shown)) if (took := await scout.toggle(chance))] or [0]
             assert len(times) > 4 or not shown, f"{notebook}: {len(times)} of 10 changes brought a new figure"
             most = peak(SCOUT)
             say(f"{notebook[9:-6]:32} run {seconds:5.1f} s, toggle {max(times):4.2f} s, peak {most / MB:5.0f} MB")
