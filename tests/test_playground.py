@@ -122,6 +122,8 @@ def test_a_setting_that_no_net_has_is_refused():
     shallow = Switched(TASKS["sorting"]._replace(layers=2))
     with pytest.raises(ValueError, match=r"the nets have \[2, 6\] layers"):
         playground({"characters": nets["characters"], "sorting": shallow}, {}, [])
+    with pytest.raises(ValueError, match="no start input for words; nets are characters and sorting"):
+        playground({"words": nets["characters"]}, {}, [])
 
 
 def test_words_of_authors_are_inert_in_the_page():

@@ -8,7 +8,7 @@ import os
 from typing import NamedTuple
 
 from .live import Live, saved
-from .page import fragment, markup
+from .page import START, fragment, markup
 
 __all__ = ["Challenge", "playground"]
 
@@ -29,11 +29,13 @@ class Challenge(NamedTuple):
 def playground(nets, presets, challenges):
     """Show nets with a switch on every skip, branch, norm and activation.
 
-    nets: name to a trained `Switched`. presets: name to a setting of the switches, a list of numbers
-        (see `plusx.switched.VALUES`). challenges: of `Challenge`.
+    nets: "characters", "sorting", or both, to a trained `Switched`. presets: name to a setting
+        of the switches, a list of numbers (see `plusx.switched.VALUES`). challenges: of `Challenge`.
 
-    ValueError: a setting that no net has, or nets with different switches.
+    ValueError: a net of another name, a setting that no net has, or nets with different switches.
     """
+    if strange := sorted(set(nets) - set(START)):
+        raise ValueError(f"playground: no start input for {', '.join(strange)}; nets are {' and '.join(START)}.")
     lengths = {len(net.layers) for net in nets.values()}
     if len(lengths) != 1:
         raise ValueError(f"playground: the nets have {sorted(lengths)} layers; give nets of one depth.")
