@@ -8,6 +8,10 @@ import time
 import urllib.request
 from pathlib import Path
 
+from torch.nn import functional as F
+
+from plusx.switched import LAYER, encode, load, trained
+
 # The notebook in front, in the page's own terms.
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"
 CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
@@ -127,3 +131,18 @@ def show(page, index, picture):
 def click_to_redraw(page, cell, control):
     """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 8 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])
+
+
+def loss_without(text, *parts):
+    """What the text net loses on `text` with some switches of layer 3 off, as the playground says it."""
+    net = load("characters")
+    switches = trained(net.task)
+    for part in parts:
+        switches[2 * len(LAYER) + LAYER.index(part)] = 0
+    scores = net.look(encode(net.task, text), switches).scores[-1]
+    return f"{F.cross_entropy(scores[:-1], encode(net.task, text[1:])):.2f} nats per character"
+
+
+def peak_bytes(process):
+    """The most memory that a process ever held, as Linux tells it."""
+    return 1024 * int(Path(f"/proc/{process.pid}/status").read_text().split("VmHWM:")[1].split()[0])

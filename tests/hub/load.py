@@ -24,14 +24,15 @@ import httpx
 import numpy as np
 import psutil
 import pytest
-import yaml
 from browser import CHAPTERS, ROOT
-from lab import cells_with, click_to_redraw, run_all, show
+from lab import cells_with, click_to_redraw, peak_bytes, run_all, show
 from reader import Reader
+from test_hub import CLASS as VALUES
+from test_hub import megabytes
 from tornado.httpclient import HTTPClientError
 
 HERE = Path(__file__).parent
-VALUES = yaml.safe_load((ROOT / "hub" / "zero-to-jupyterhub.yaml").read_text())["singleuser"]
+MEMORY = VALUES["singleuser"]["memory"]
 NOTEBOOKS = [chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 LESSON = next(name for name in NOTEBOOKS if "/02-" in name)  # the first lesson of the teachers' page
 SCOUT, *CLASS = [f"plusx-reader-{number:02}" for number in range(31)]
@@ -138,7 +139,7 @@ def scripts(hub, open_page, say):
     page.fill("#password_input", PASSWORD)
     page.click("#login_submit")
     home = f"{hub[0]}/user/{SCOUT}"
-    page.wait_for_url(f"{home}{VALUES['defaultUrl']}", timeout=120_000)
+    page.wait_for_url(f"{home}{VALUES['singleuser']['defaultUrl']}", timeout=120_000)
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
     assert run_all(page, home, NOTEBOOKS[0]) == []
     index, *_ = cells_with(page, "@explore(")
@@ -166,8 +167,7 @@ def weight(name):
 
 def peak(name):
     """The most that each process of a reader ever held, summed, in bytes."""
-    fields = [Path(f"/proc/{each.pid}/status").read_text().split("VmHWM:")[1].split()[0] for each in processes(name)]
-    return 1024 * sum(map(int, fields))
+    return sum(map(peak_bytes, processes(name)))
 
 
 def cpu(processes):
@@ -180,17 +180,13 @@ def run(coroutine):
         return thread.submit(asyncio.run, coroutine).result()
 
 
-def size(text):
-    return int(text[:-1]) * {"M": MB, "G": 1024 * MB}[text[-1]]
-
-
 def test_each_chapter_fits_the_limit(hub, say):
     async def read():
         async with Reader(hub[0], SCOUT, PASSWORD) as scout:
             await read_all(scout)
 
     async def read_all(scout):
-        assert (await scout.login()).endswith(VALUES["defaultUrl"])
+        assert (await scout.login()).endswith(VALUES["singleuser"]["defaultUrl"])
         for notebook in NOTEBOOKS:
             await scout.open(notebook)
             begun = time.perf_counter()
@@ -208,7 +204,7 @@ def test_each_chapter_fits_the_limit(hub, say):
 
     peaks = []
     run(read())
-    assert len(peaks) == 17 and max(peaks) <= size(VALUES["memory"]["limit"])
+    assert len(peaks) == 17 and max(peaks) / MB <= megabytes(MEMORY["limit"])
 
 
 def test_a_class_of_thirty(hub, scripts, say, folder):
@@ -284,7 +280,7 @@ def test_a_class_of_thirty(hub, scripts, say, folder):
 
     times, shares = run(lesson())
     assert len(times) == TOGGLES * len(readers)
-    assert shares.mean() * MB <= size(VALUES["memory"]["guarantee"])
+    assert shares.mean() <= megabytes(MEMORY["guarantee"])
     # After a second without an answer people feel that they wait (Nielsen 1993), and a class stops trying things.
     assert np.percentile(times, 95) <= 1
 
