@@ -7,12 +7,12 @@ import contextlib
 import functools
 import http.server
 import re
-import shutil
 import threading
 import urllib.request
 from pathlib import Path
 
 import pytest
+from pdf import chromium
 from playwright.sync_api import Error, sync_playwright
 
 ROOT = Path(__file__).parent.parent
@@ -55,13 +55,12 @@ def keep_pictures(request, contexts):
 @pytest.fixture(scope="session")
 def launch():
     """Start Chromium for pages with or without a solid, each once."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
-    assert chromium, "The site tests drive Chromium. Install it, on Debian with: apt-get install chromium"
+    path = chromium()
     with sync_playwright() as playwright:
 
         @functools.cache
         def launch(solid):
-            return playwright.chromium.launch(executable_path=chromium, args=FLAGS + (SOLID if solid else FLAT))
+            return playwright.chromium.launch(executable_path=path, args=FLAGS + (SOLID if solid else FLAT))
 
         yield launch
         for solid in (False, True):

@@ -7,12 +7,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import address
 import nbformat
 import pytest
 from browser import CHAPTERS, ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-import address
 
 NOTEBOOKS = [chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 

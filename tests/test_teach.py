@@ -8,13 +8,11 @@ from functools import cache
 from html import unescape
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+import editions
+import pdf
 import pytest
 from browser import ROOT, SAMPLES, serve
 from bs4 import BeautifulSoup
-
-sys.path.insert(0, str(ROOT / "tools"))
-import editions  # noqa: E402
-import pdf  # noqa: E402
 
 TEXTS = (".html", ".js", ".ipynb", ".md", ".txt", ".xml", ".css", "")
 
