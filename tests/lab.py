@@ -1,11 +1,13 @@
 """JupyterLab, Notebook 7 and Voila over a copy of some notebooks, and the few things tests ask of them."""
 
+import asyncio
 import contextlib
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from torch.nn import functional as F
@@ -141,6 +143,12 @@ def loss_without(text, *parts):
         switches[2 * len(LAYER) + LAYER.index(part)] = 0
     scores = net.look(encode(net.task, text), switches).scores[-1]
     return f"{F.cross_entropy(scores[:-1], encode(net.task, text[1:])):.2f} nats per character"
+
+
+def run_aside(coroutine):
+    """What a coroutine returns, run in a thread of its own: Playwright's event loop keeps this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 def peak_bytes(process):

