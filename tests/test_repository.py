@@ -402,7 +402,7 @@ def test_a_failed_test_leaves_pictures_of_its_pages(tmp_path):
         "def test_green(open_page):\n    open_page('about:blank')\n"
     )
     command = [sys.executable, "-m", "pytest", "-p", "browser", "-p", "no:cacheprovider", "-q", "--rootdir", tmp_path]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in ("tests", "tools"))}
     done = subprocess.run([*command, tmp_path], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     kept = {path.name for path in (tmp_path / "_build" / "reports" / "tests").iterdir()}
