@@ -365,7 +365,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 4
-    for maker in ["book.py", "pages.py", "sphinx.py"]:
+    for maker in ["book.py", "offline.py", "pages.py", "sphinx.py"]:
         (package / maker).write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from sphinx.search.en import SearchEnglish
 
+from plusx.offline import offer_to_keep
+
 ROOT = Path(__file__).parents[1]
 SOLUTION = "solution"
 FOLDED = 'class="solution dropdown admonition"'
@@ -161,6 +163,7 @@ def make(edition: str, site: Path, out: Path) -> int:
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(site, part, ignore=shutil.ignore_patterns(".inputs"))
     count = EDITIONS[edition](part)
+    offer_to_keep(part)
     shutil.rmtree(out, ignore_errors=True)
     part.rename(out)
     return count

@@ -14,6 +14,7 @@ from pathlib import Path
 from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
+from .offline import OFFER, offer_to_keep
 from .pages import NODE_MODULES, PACKAGE, mend
 from .sphinx import EXPLORER, MODE
 
@@ -35,7 +36,8 @@ PLAYGROUND = 'class="plusx-playground" '
 def cache_path(srcdir: Path) -> Path:
     """Where the outputs of these notebooks, run against this code, are kept."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    makers = [PACKAGE / name for name in ("book.py", "pages.py", "sphinx.py")]  # of pages: no notebook runs them
+    # What makes pages; no notebook runs it.
+    makers = [PACKAGE / name for name in ("book.py", "offline.py", "pages.py", "sphinx.py")]
     sources = sorted(p for p in PACKAGE.rglob("*.py") if p not in makers)
     data = sorted(p for p in (ROOT / "chapters" / "data").rglob("*") if p.suffix in (".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
@@ -67,7 +69,7 @@ def _copy_assets(app):
     fonts.mkdir(parents=True, exist_ok=True)
     for part in [_from_npm("mathjax/LICENSE"), *sorted(_from_npm(FONTS).glob("*.woff"))]:
         copy_asset_file(str(part), str(fonts))
-    for asset in ["book.css", "book.js", "slides.css", "slides.js"]:
+    for asset in ["book.css", "book.js", "offline.js", "slides.css", "slides.js"]:
         copy_asset_file(str(PACKAGE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
@@ -106,6 +108,11 @@ def _offer_slides(app, pagename, templatename, context, doctree):
     context["header_buttons"].append(button | {"classes": "pst-navbar-icon pst-js-only"})
 
 
+def _offer_to_keep(app, pagename, templatename, context, doctree):
+    if OFFER.search(context.get("body") or ""):
+        app.add_js_file("plusx/offline.js", defer="defer")
+
+
 def _nets(kept: Path) -> dict[str, Path]:
     """The runtime, gzipped, and each net as ONNX, made once for what they depend on: 10 s for a net."""
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
@@ -139,6 +146,7 @@ def _put(path: Path, write):
 def _finish(app, exception):
     if not exception and app.builder.format == "html":
         mend(Path(app.outdir), app.config.html_baseurl)
+        offer_to_keep(Path(app.outdir))
 
 
 def setup(app):
@@ -149,6 +157,7 @@ def setup(app):
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_playground)
+    app.connect("html-page-context", _offer_to_keep)
     # After the theme (priority 501) has begun the list of buttons.
     app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
