@@ -60,8 +60,11 @@ def test_lighthouse(host, name, form, least, tmp_path):
     command = [NODE, MODULES / "lighthouse/cli/index.js", f"{host}/{name}", "--quiet", "--output=json"]
     command += [f"--output-path={report}", "--chrome-flags=--headless=new --no-sandbox"]
     command += ["--preset=desktop"] if form == "desktop" else []
-    subprocess.run(command, check=True, env=os.environ | {"CHROME_PATH": shutil.which("chromium")})
-    found = json.loads(report.read_text())
+    runs = []
+    for _ in range(3):  # the middle one: a busy moment of the machine costs ten points
+        subprocess.run(command, check=True, env=os.environ | {"CHROME_PATH": shutil.which("chromium")})
+        runs.append(json.loads(report.read_text()))
+    found = sorted(runs, key=lambda run: run["categories"]["performance"]["score"])[1]
     scores = {key: round(100 * category["score"]) for key, category in found["categories"].items()}
     vitals = ["first-contentful-paint", "largest-contentful-paint", "total-blocking-time", "cumulative-layout-shift"]
     measured = ", ".join(f"{key} {found['audits'][key]['displayValue']}" for key in vitals)
