@@ -235,6 +235,26 @@ def test_hundreds_of_random_clicks_end_in_the_right_picture(site_url, sample, op
     assert errors == []
 
 
+def test_where_only_points_move_nothing_else_is_drawn_again(site_url, open_page):
+    """plotly's full redraw takes twice to three times as long as a toggle should."""
+    page, _, errors = open_page(f"{site_url}/chapters/04-who-gets-the-gradient.html")  # lines, and a trace of one point
+    ready(page)
+    (root,) = explorers(page)
+    page.evaluate("""() => {
+        const { react } = Plotly;
+        window.redrawn = 0;
+        Plotly.react = (...all) => { window.redrawn += 1; return react(...all); }; }""")
+    for control in root.locator("[data-control][type=checkbox], [data-control][type=range]").all():
+        before = picture(root)
+        control.focus()
+        page.keyboard.press("Space" if control.get_attribute("type") == "checkbox" else "ArrowRight")
+        settle(page)
+        assert picture(root)["shapes"] != before["shapes"]
+    assert page.evaluate("window.redrawn") == 0
+    assert_drawn_as_fresh(page, root)
+    assert errors == []
+
+
 def test_a_link_opens_its_state_and_reset_undoes_it(site_url, sample, open_page):
     page, _, _ = open_page(f"{site_url}/{sample}")
     ready(page)

@@ -12,14 +12,15 @@
   const flat = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
   const loading = new Map(); // file -> the promise of its Plotly
 
-  const numbers = (value) => ArrayBuffer.isView(value) && value.length > 0; // words would add ticks
+  const isNumber = (value) => typeof value === "number"; // words would add ticks
+  const numbers = (value) => value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
   const alike = (value, before) => value?.length === before?.length;
   const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
   const unmovable = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
   const known = "4.1.1"; // the plotly.js whose inner steps `move` takes
   /** By type of trace: what can change without plotly's defaults, and if so from what to what. */
   const movable = {
-    scatter: { x: points, y: points, text: alike, name: () => true },
+    scatter: { x: points, y: points, text: (value, before) => Array.isArray(value) === Array.isArray(before), name: () => true },
     bar: { y: (value, before) => numbers(value) && alike(value, before) },
     heatmap: {
       z: (value, before, { zmin, zmax }) => zmin < zmax && alike(value, before) && alike(value[0], before[0]),
