@@ -1,4 +1,4 @@
-"""The slow checks of the whole site, more than an hour: `make audit`. `make test` samples what is walked here."""
+"""The slow checks of the whole site, about 50 minutes: `make audit`. `make test` samples what is walked here."""
 
 import asyncio
 import gzip
