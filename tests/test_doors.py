@@ -17,6 +17,7 @@ from chapter_code import chapter_code
 from lab import cells_with, jupyter_lab, loss_without, notebook_7, run_all, show, voila
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import TimeoutError
 
 from plusx.explore import Explorer
 from plusx.explore.figures import table
@@ -155,11 +156,18 @@ def test_voila_shows_a_chapter(served, explorers, open_page):
     """Its page connects when all cells have run, and asks another host for icons, and for nothing else."""
     with voila(served) as url:
         page, foreign, _ = open_page("about:blank", solid=False)
-        page.goto(f"{url}/voila/render/chapter.ipynb", timeout=60_000)
-        for index, explorer in enumerate(explorers):
-            panel = page.locator(PANEL).nth(index)
-            panel.locator(".main-svg").first.wait_for(timeout=60_000)
-            walk(panel, explorer)
+
+        def walk_all():
+            page.goto(f"{url}/voila/render/chapter.ipynb", timeout=60_000)
+            for index, explorer in enumerate(explorers):
+                panel = page.locator(PANEL).nth(index)
+                panel.locator(".main-svg").first.wait_for(timeout=60_000)
+                walk(panel, explorer)
+
+        try:
+            walk_all()
+        except TimeoutError:  # a figure may stay deaf while its words follow, as in JupyterLab: a reader loads anew
+            walk_all()
         assert_answers(page.locator(".plusx-playground"))
         assert [address for address in foreign if "/fontawesome-free@" not in address] == []
 
