@@ -108,7 +108,8 @@ def _offer_slides(app, pagename, templatename, context, doctree):
     context["header_buttons"].append(button | {"classes": "pst-navbar-icon pst-js-only"})
 
 
-def _offer_to_keep(app, pagename, templatename, context, doctree):
+def _equip_offer(app, pagename, templatename, context, doctree):
+    """Give the page that offers to keep the book its script."""
     if OFFER.search(context.get("body") or ""):
         app.add_js_file("plusx/offline.js", defer="defer")
 
@@ -157,7 +158,7 @@ def setup(app):
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_playground)
-    app.connect("html-page-context", _offer_to_keep)
+    app.connect("html-page-context", _equip_offer)
     # After the theme (priority 501) has begun the list of buttons.
     app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
