@@ -99,6 +99,11 @@ def open_page(launch, request):
         context.close()
 
 
+def address(page):
+    """Where the page says it is; Playwright's own `page.url` learns of a new fragment a little later."""
+    return page.evaluate("location.href")
+
+
 def is_complaint(message):
     """Errors and warnings, but not Chromium's hint to plotly on how fast it reads its own canvas."""
     return message.type in ("error", "warning") and "willReadFrequently" not in message.text

@@ -5,7 +5,7 @@ import shutil
 import statistics
 
 import pytest
-from browser import ROOT, SAMPLES
+from browser import ROOT, SAMPLES, address
 from lab import NOTEBOOK, cells_with, click_to_redraw, jupyter_lab, loss_without, run_all, show
 
 TOGGLES = "input[type=checkbox], .widget-toggle-buttons button:not(.mod-active), select"
@@ -69,7 +69,7 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     result = cell.locator(".px-result")
     result.filter(has_text="As trained").wait_for(timeout=20_000)
     assert cell.locator(".pg-load").is_hidden()
-    address = page.url
+    before = address(page)
     text = "It writes on: x"
     cell.locator("textarea").fill(text)
     times = []
@@ -77,7 +77,7 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
         times.append(page.evaluate(SWITCH_TO_RESULT, [cell.element_handle(), f"Layer 3: {kind}"]))
     loss = loss_without(text, "attention skip", "attention branch", "activation")
     assert f"no activation 3: {loss}" in result.inner_text()
-    assert page.url == address
+    assert address(page) == before
     print(f"\nplayground in JupyterLab, switch to result: {', '.join(f'{t:.0f}' for t in times)} ms")
     assert statistics.median(times) < 500
     assert foreign == []

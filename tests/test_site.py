@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, serve
+from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, address, serve
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
 PAGES += ["index.html", "genindex.html", "search.html", "404.html"]
@@ -138,7 +138,7 @@ def test_each_control_answers_mouse_and_keyboard(site_url, chapter, open_page):
                 act(page, inputs, kind)
                 settle(page)
                 link = root.locator(".px-link").get_attribute("href")
-                assert link != before and page.url.endswith(link), (kind, act.__name__)
+                assert link != before and address(page).endswith(link), (kind, act.__name__)
         assert_drawn_as_fresh(page, root)
     assert {"checkbox", "radio", "range"} & kinds
     assert errors == []
@@ -190,8 +190,8 @@ NUMBER = r"-?\d*\.?\d+(?:e-?\d+)?"
 
 def assert_drawn_as_fresh(page, root):
     """The picture is what a fresh page draws that opens this state's link and holds nothing else."""
-    link, address = root.locator(".px-link").get_attribute("href"), page.url.split("#")[0]
-    with urllib.request.urlopen(address) as answer:
+    link, url = root.locator(".px-link").get_attribute("href"), address(page).split("#")[0]
+    with urllib.request.urlopen(url) as answer:
         text = answer.read().decode()
     theme, width = root.evaluate("e => [document.documentElement.dataset.theme, e.getBoundingClientRect().width]")
     loads = re.findall(r'<link [^>]*rel=.stylesheet.[^>]*>|<script [^>]*src="[^"]*/explore\.js[^>]*></script>', text)
@@ -203,10 +203,10 @@ def assert_drawn_as_fresh(page, root):
     )
     fresh = page.context.new_page()
     fresh.route("**/alone.html*", lambda route: route.fulfill(body=alone, content_type="text/html"))
-    fresh.goto(f"{address.rsplit('/', 1)[0]}/alone.html{link}")
+    fresh.goto(f"{url.rsplit('/', 1)[0]}/alone.html{link}")
     ready(fresh)
     settle(fresh)
-    assert_alike(picture(root), picture(fresh.locator(".plusx-explore")), f"{address}{link}")
+    assert_alike(picture(root), picture(fresh.locator(".plusx-explore")), f"{url}{link}")
     fresh.close()
 
 
@@ -261,7 +261,7 @@ def test_a_link_opens_its_state_and_reset_undoes_it(site_url, sample, open_page)
     root = explorers(page)[-1]
     start = picture(root)
     press_until_changed(page, root, start["words"])
-    link, changed = page.url, picture(root)
+    link, changed = address(page), picture(root)
     page.goto("about:blank")
     page.goto(link)
     ready(page)
@@ -414,6 +414,17 @@ def test_plotly_waits_until_an_explorer_is_near(site_url, open_page):
                 flat.first.scroll_into_view_if_needed()
         assert not any("gl3d" in url for url in asked), name
         page.context.close()
+
+
+def test_explorers_start_in_a_browser_that_is_never_idle(site_url, open_page):
+    """As Chromium's is while another page of the same process draws a solid without pause."""
+    page, _, errors = open_page(f"{site_url}/{SAMPLES[0]}")
+    page.add_init_script(
+        "window.requestIdleCallback = (call, { timeout = Infinity } = {}) => timeout < 1e4 && setTimeout(call, timeout)"
+    )
+    page.reload()
+    ready(page)
+    assert errors == []
 
 
 # ---- fragments that no chapter holds ---------------------------------------------------------------------------
@@ -574,7 +585,7 @@ def test_grids_and_solids_follow_their_switch(grids, open_page, axe):
 
 def test_a_surface_waits_for_a_touch_or_a_link(grids, open_page):
     def open_watched(url):
-        page, _, _ = open_page("about:blank")
+        page, _, _ = open_page("about:blank", solid=True)
         asked = []
         page.on("request", lambda request: asked.append(request.url) if "gl3d" in request.url else None)
         page.goto(url)

@@ -385,7 +385,8 @@
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   }
 
-  const idle = window.requestIdleCallback ?? ((call) => setTimeout(call, 200));
+  // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.
+  const idle = (call) => window.requestIdleCallback?.(call, { timeout: 1000 }) ?? setTimeout(call, 200);
 
   /** Once, when the page has nothing else to do and the reader is within a screen of the explorer. */
   function whenNear(root, call) {
