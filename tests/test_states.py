@@ -81,6 +81,22 @@ def test_a_failing_state_is_named():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
+def test_a_state_that_comes_out_otherwise_the_second_time_is_refused():
+    rng, calls = np.random.default_rng(0), []
+
+    def unseeded(skip):
+        return dict(data=[dict(y=rng.normal(size=3) + skip)], layout=dict(title="t"))
+
+    def remembers(depth):
+        calls.append(depth)
+        return wave(len(calls) > 9, depth)  # its first nine answers are alike
+
+    with pytest.raises(ExploreError, match=r"unseeded\(skip=\w+\) came out otherwise when called again.*Seed"):
+        explorer(unseeded, skip=True).tabulate()
+    with pytest.raises(ExploreError, match=r"remembers\(depth=\d\) came out otherwise"):
+        explorer(remembers, depth=(1, 9)).tabulate()
+
+
 def test_a_state_without_a_figure_is_named():
     def sometimes(skip):
         return wave(skip, 1) if skip else None

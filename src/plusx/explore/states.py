@@ -8,6 +8,7 @@ import base64
 import gzip
 import itertools
 import json
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class Budget(NamedTuple):
 
 
 DEFAULT = Budget()
+AGAIN = 5  # so many states are computed twice
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,10 @@ class Explorer:
         return list(itertools.product(*(range(len(control.values)) for control in self.controls)))
 
     def tabulate(self) -> list[tuple[str, dict]]:
-        """`figure` of every state, in the order of `states`; raises when over budget."""
+        """`figure` of every state, in the order of `states`.
+
+        Raises when over budget, and when one of some states drawn by lot comes out otherwise the second time.
+        """
         count = int(np.prod([len(control.values) for control in self.controls]))
         if count > self.budget.states:
             raise self._over(f"has {count:,} states", f"{self.budget.states:,}")
@@ -83,6 +88,13 @@ class Explorer:
                 raise self._over(
                     f"took over {time.perf_counter() - begun:.0f} s for {len(results):,} of {count:,} states",
                     f"{self.budget.seconds:g} s",
+                )
+        for at in random.Random(self.name).sample(range(count), min(count, AGAIN)):
+            if _key([*self.figure(self.states[at])]) != _key([*results[at]]):
+                raise ExploreError(
+                    f"explore: {self.name}({self.describe(self.states[at])}) came out otherwise when called again, so "
+                    "a notebook would show other numbers than the page. Seed what is random in it, "
+                    "and let it change nothing outside."
                 )
         return results
 
