@@ -7,7 +7,6 @@ an explorer is any function from control values to a plotly figure.
 import os
 
 from .controls import ExploreError, bind
-from .live import panel
 from .states import DEFAULT, Budget, Explorer
 from .static import fragment
 
@@ -50,6 +49,8 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
         if os.environ.get("PLUSX_EXPLORE") == "static":
             display(HTML(fragment(explorer)))
         else:
+            from .live import panel  # with plotly and ipywidgets, whose import takes a second and a half
+
             display(panel(explorer))
         return explorer
 
