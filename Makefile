@@ -3,13 +3,15 @@
 PYTHON = python3
 BIN = .venv/bin
 READY = .venv/ready node_modules/ready
+# These nbval runs anew with every test. What each chapter printed while it was built, a test compares anyway.
+SAMPLES = chapters/02-gradients-through-depth.ipynb chapters/08-loss-landscape.ipynb chapters/14-rank-collapse.ipynb
 
 book: $(READY)
 	$(BIN)/python tools/build.py
 
 # What takes seconds comes before what takes minutes.
 test: lint book
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --junitxml=_build/reports/tests.xml
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --junitxml=_build/reports/tests.xml $(SAMPLES) tests
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -28,6 +30,7 @@ bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
 
 audit: book .venv/audit tests/audit/node_modules/ready
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters
 	$(BIN)/pytest -q -s tests/audit/audit.py
 
 # A class of 30 on a real JupyterHub. As root: each reader gets a Unix account for the while.

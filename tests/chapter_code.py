@@ -13,8 +13,7 @@ def chapter_code(stem, *cells, **names):
 
     LookupError: the chapter has no code cell of that id.
     """
-    notebook = nbformat.read(ROOT / "chapters" / f"{stem}.ipynb", as_version=4)
-    sources = {cell.id: cell.source for cell in notebook.cells if cell.cell_type == "code"}
+    sources = code_of(stem)
     namespace = {"__name__": stem, **names}
     for cell in cells:
         if cell not in sources:
@@ -24,3 +23,17 @@ def chapter_code(stem, *cells, **names):
             )
         exec(compile(sources[cell], f"{stem}:{cell}", "exec"), namespace)
     return SimpleNamespace(**namespace)
+
+
+def code_of(stem):
+    """Source of each code cell of a chapter by its id."""
+    cells = nbformat.read(ROOT / "chapters" / f"{stem}.ipynb", as_version=4).cells
+    return {cell.id: cell.source for cell in cells if cell.cell_type == "code"}
+
+
+def playground_cells():
+    """Chapter 17's playground without the searches before it, and so without its challenges."""
+    cells = code_of("17-playground")
+    nets = 'nets = {name: load(name) for name in ("characters", "sorting")}\nnet = nets["characters"]'
+    off = cells["one-switch"].split("\nsingle")[0]
+    return [cells["setup-torch"], nets, off, cells["presets"], "playground(nets, presets, [])"]

@@ -71,17 +71,19 @@ def assert_same(shown, live, where=""):
         assert type(shown) is type(live) and shown == live, where
 
 
+def payload(page: str, id: str) -> str:
+    """What `encode` wrote for an explorer of a built page, from the script beside the page."""
+    text = Path(page).read_text()
+    source = re.search(r'class="px-states" data-src="([^"]+)"', text[text.index(f'id="{id}"') :])[1]
+    return (Path(page).parent / source).read_text().split('"')[-2]
+
+
 def assert_page_shows(page: str, namespace: dict) -> None:
     """The explorers of a chapter draw in states drawn by lot what its page's tables hold for them.
 
     page: the file of the page. namespace: the globals of the chapter's notebook, run where explorers are live.
     """
     text = Path(page).read_text()
-
-    def states(id):
-        source = re.search(r'class="px-states" data-src="([^"]+)"', text[text.index(f'id="{id}"') :])[1]
-        return (Path(page).parent / source).read_text().split('"')[-2]
-
     explorers = [value for value in namespace.values() if isinstance(value, Explorer)]
     playgrounds = text.count('class="plusx-playground"')
     assert len(explorers) + playgrounds == text.count('class="px-states" data-src=') > 0
@@ -90,10 +92,10 @@ def assert_page_shows(page: str, namespace: dict) -> None:
             name: look_at(net, START[name]["start"], namespace["presets"]) for name, net in namespace["nets"].items()
         }
         shown, live = (np.frombuffer(blob, np.uint8).reshape(2, -1).astype(int) for blob in (
-            gzip.decompress(base64.b64decode(states("playground"))), pack(presets)))  # fmt: skip
+            gzip.decompress(base64.b64decode(payload(page, "playground"))), pack(presets)))  # fmt: skip
         assert np.abs(shown[0] + 256 * shown[1] - live[0] - 256 * live[1]).max() <= 1
     for explorer in explorers:
-        figure, leaves = decode(states(f"explore-{explorer.name}"))
+        figure, leaves = decode(payload(page, f"explore-{explorer.name}"))
         lot = random.Random(explorer.name).sample(range(len(explorer.states)), min(40, len(explorer.states)))
         for at in lot:  # not in the order in which the page's were drawn: a state must not depend on the one before
             indices = explorer.states[at]

@@ -5,6 +5,9 @@ import re
 import nbformat
 import pytest
 from browser import CHAPTERS, ROOT
+from jupyter_cache import get_cache
+
+from plusx.book import cache_path
 
 NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 CHECKED = "nbval-check-output"
@@ -30,6 +33,21 @@ def test_the_file_is_clean(path):
             assert {output.output_type for output in cell.outputs} == {"stream"}, f"{cell.id}: checked cells print"
         else:
             assert cell.outputs == [], f"{cell.id} stores an output that nothing checks"
+
+
+def test_the_build_printed_what_the_text_quotes(site, path):
+    """Checked cells, in the run that the site was made of."""
+    notebook = nbformat.read(path, as_version=4)
+    _, executed = get_cache(cache_path(ROOT)).merge_match_into_notebook(notebook)
+    assert [cell.id for cell in executed.cells] == [cell.id for cell in notebook.cells]
+    checked = [(kept, run) for kept, run in zip(notebook.cells, executed.cells) if kept.get("outputs")]
+    assert checked
+    for kept, run in checked:
+        assert printed(run) == printed(kept), kept.id
+
+
+def printed(cell):
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 
 def test_prose_quotes_only_what_is_printed_set_or_cited(path):

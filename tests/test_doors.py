@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from browser import ROOT
-from chapter_code import chapter_code
+from chapter_code import chapter_code, code_of, playground_cells
 from lab import cells_with, jupyter_lab, loss_without, notebook_7, run_all, show, voila
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
@@ -23,7 +23,6 @@ from plusx.explore import Explorer
 from plusx.explore.figures import table
 
 CHAPTER = "10-attention-mixes"  # every kind of control, and a second to run
-PLAYGROUND = "17-playground"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PANEL = ".widget-vbox:has([role=status])"
 HAS_TABLES = """([root, expected]) => {
@@ -37,20 +36,6 @@ HAS_DRAWN = """([root, expected]) => {
   return data.length === expected.length && expected.every((trace, i) =>
     Object.entries(trace).every(([key, values]) => numbers(data[i][key]) === numbers(values)));
 }"""
-
-
-def code_of(stem):
-    """Source of each code cell of a chapter by its id."""
-    cells = nbformat.read(ROOT / "chapters" / f"{stem}.ipynb", as_version=4).cells
-    return {cell.id: cell.source for cell in cells if cell.cell_type == "code"}
-
-
-def playground_cells():
-    """Chapter 17's playground without the searches before it, and so without its challenges."""
-    cells = code_of(PLAYGROUND)
-    nets = 'nets = {name: load(name) for name in ("characters", "sorting")}\nnet = nets["characters"]'
-    off = cells["one-switch"].split("\nsingle")[0]
-    return [cells["setup-torch"], nets, off, cells["presets"], "playground(nets, presets, [])"]
 
 
 @pytest.fixture(scope="module")

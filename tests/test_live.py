@@ -11,12 +11,14 @@ import IPython.display
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from browser import EXPLORING
+from decoding import decode, payload, state
 from IPython.core.formatters import DisplayFormatter
 
 from plusx.explore import explore
 from plusx.explore.controls import bind
 from plusx.explore.figures import coloured, normalise, table
-from plusx.explore.live import panel
+from plusx.explore.live import _redraw, panel
 from plusx.explore.saved import PALETTE
 from plusx.explore.states import DEFAULT, Explorer
 
@@ -229,3 +231,18 @@ def test_vs_code_shows_the_widget_and_falls_back_on_the_html(display):
     bundle = display(scene, **CONTROLS)
     ranked = sorted(bundle, key=lambda mime: next(i for i, start in enumerate(order) if mime.startswith(start)))
     assert ranked == [WIDGET, "text/html", "text/plain"] and "<script" not in bundle["text/html"]
+
+
+@pytest.mark.parametrize("chapter", EXPLORING)
+def test_the_widget_takes_what_the_page_shows(site, chapter):
+    """Each explorer of the book beside a kernel: plotly in Python refuses more than plotly in a page."""
+    ids = re.findall(r'<div class="plusx-explore" id="([^"]+)"', (site / chapter).read_text())
+    assert ids
+    for id in ids:
+        common, leaves = decode(payload(site / chapter, id))
+        count = len(leaves[0]["index"])
+        widget = go.FigureWidget()
+        for at in (0, count - 1, *random.Random(id).sample(range(count), 2)):
+            shown = state(common, leaves, at)
+            _redraw(widget, coloured({"data": shown["data"], "layout": shown["layout"]}, PALETTE))
+            assert len(widget.data) == len(shown["data"])
