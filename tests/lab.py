@@ -103,7 +103,6 @@ def run_all(page, url, notebook, door="lab/tree"):
     page.goto(f"{url}/{door}/{notebook}?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
     page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
-    page.wait_for_timeout(3000)  # Lab asks the kernel for the widgets it holds; those made meanwhile may stay deaf
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=300_000)
     page.wait_for_function(f"() => {NOTEBOOK}.sessionContext.session.kernel.status === 'idle'", timeout=60_000)

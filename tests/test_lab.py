@@ -48,16 +48,10 @@ def run_all_then_toggle(lab, chapter, open_page):
     assert cells, f"{notebook} has no explorer"
     times = []
     for index in cells:
-        for attempt in range(3):
-            cell = show(page, index, ".js-plotly-plot .main-svg")
-            if attempt:  # a widget made while Lab still asks the kernel for old ones may stay deaf
-                page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-cell')")
-                page.wait_for_timeout(5000)
-            toggles = cell.locator(TOGGLES).all()
-            clicks = (click_to_redraw(page, cell, toggle) for toggle in toggles)
-            redrawn = list(itertools.islice((t for t in clicks if t), 3))  # some have no effect in some states
-            if redrawn:
-                break
+        cell = show(page, index, ".js-plotly-plot .main-svg")
+        toggles = cell.locator(TOGGLES).all()
+        clicks = (click_to_redraw(page, cell, toggle) for toggle in toggles)
+        redrawn = list(itertools.islice((t for t in clicks if t), 3))  # some have no effect in some states
         status = page.evaluate(f"() => {NOTEBOOK}.sessionContext.session.kernel.status")
         assert redrawn, f"{notebook}: none of {len(toggles)} toggles changes cell {index}; its kernel is {status}"
         assert cell.locator("[role=alert]").count() == 0
