@@ -262,22 +262,33 @@ def test_random_clicks_end_in_the_right_picture(site_url, sample, open_page):
     assert errors == []
 
 
-def test_where_only_points_move_nothing_else_is_drawn_again(site_url, open_page):
+@pytest.mark.parametrize(
+    "place, explorer",
+    [
+        ("04-who-gets-the-gradient", "two_gradients"),  # lines, and a trace of one point
+        ("09-depth-without-normalisation", "replay"),  # an axis takes another range
+        ("15-the-residual-stream", "logit_lens"),  # and another name
+    ],
+)
+def test_what_only_moves_is_not_drawn_anew(site_url, open_page, place, explorer):
     """plotly's full redraw takes twice to three times as long as a toggle should."""
-    page, _, errors = open_page(f"{site_url}/chapters/04-who-gets-the-gradient.html")  # lines, and a trace of one point
+    page, _, errors = open_page(f"{site_url}/chapters/{place}.html")
     ready(page)
-    (root,) = explorers(page)
+    root = page.locator(f"#explore-{explorer}")
     page.evaluate("""() => {
         const { react } = Plotly;
         window.redrawn = 0;
         Plotly.react = (...all) => { window.redrawn += 1; return react(...all); }; }""")
-    for control in root.locator("[data-control][type=checkbox], [data-control][type=range]").all():
-        before = picture(root)
-        control.focus()
-        page.keyboard.press("Space" if control.get_attribute("type") == "checkbox" else "ArrowRight")
-        settle(page)
-        assert picture(root)["shapes"] != before["shapes"]
-    assert page.evaluate("window.redrawn") == 0
+    moved = 0
+    for index in sorted(set(root.locator("[data-control]").evaluate_all("all => all.map(e => e.dataset.control)"))):
+        inputs = root.locator(f"[data-control='{index}']")
+        kind = inputs.first.get_attribute("type") or "select"
+        for _ in range(3):
+            before = picture(root)
+            by_keyboard(page, inputs, kind)
+            settle(page)
+            moved += picture(root)["shapes"] != before["shapes"]
+    assert moved and page.evaluate("window.redrawn") == 0
     assert_drawn_as_fresh(page)
     assert errors == []
 

@@ -214,7 +214,7 @@
       return figure;
     }
 
-    /** The leaves that differ from what is drawn; null if they settle more than where shapes, points and texts lie. */
+    /** The leaves that differ from what is drawn; null if they settle more than points, texts, shapes, and axes' names and ranges. */
     moved() {
       if (this.plotly.version !== known) return null;
       const { data, layout } = this.current;
@@ -225,6 +225,9 @@
         .map(({ path, values }, i) => ({ path, value: values[this.chosen[i]], before: values[this.drawn[i]] }))
         .filter(({ path, value, before }) => value !== before && !["title", "legend"].includes(path[0])); // words
       const isMove = ({ path: [part, index, key, ...rest], value, before }) => {
+        if (part === "layout" && /^[xy]axis/.test(index)) {
+          return key === "range" || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
+        }
         if (part === "layout") return index === "shapes";
         return rest.length === 0 && movable[data[index]?.type ?? "scatter"][key]?.(value, before, data[index]);
       };
@@ -332,8 +335,13 @@
       for (const { plot } of _fullLayout._basePlotModules) plot(this.plot);
       for (const { name, style } of types) if (name !== "scatter") style(this.plot); // a scatter's plot has styled it
       _fullLayout._rehover?.();
-      if (leaves.length === ofTraces.length) return;
-      this.plotly.relayout(this.plot, { shapes: painted(this.current.layout.shapes, paletteOf(this.root)) });
+      const changes = {};
+      for (const { path: [part, index, ...rest], value } of leaves) {
+        if (part !== "layout") continue;
+        if (index === "shapes") changes.shapes = painted(this.current.layout.shapes, paletteOf(this.root));
+        else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [...value] : value;
+      }
+      if (Object.keys(changes).length) this.plotly.relayout(this.plot, changes);
     }
   }
 
