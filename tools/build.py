@@ -135,7 +135,8 @@ async def run_all(book: Path, timeout: int) -> list[str]:
     path = cache_path(book)
     cache, slots = get_cache(path), asyncio.Semaphore(KERNELS)
     print(f"Notebooks ({path.relative_to(book)}):", flush=True)
-    jobs = (run(page, book, cache, timeout, slots) for page in notebooks(book))
+    # The last chapter runs longest, and would else run alone at the end.
+    jobs = (run(page, book, cache, timeout, slots) for page in reversed(notebooks(book)))
     failures = [failure for failure in await asyncio.gather(*jobs) if failure]
     for other in path.parent.iterdir():
         if other != path:

@@ -9,6 +9,7 @@ import html
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
@@ -120,11 +121,13 @@ def _nets(kept: Path) -> dict[str, Path]:
     makers = [PACKAGE / "switched.py", PACKAGE / "playground" / "export.py", ROOT / "requirements.txt"]
     kept.mkdir(parents=True, exist_ok=True)
     files = {"runtime": kept / _named_after([runtime], "runtime.bin")}
-    _put(files["runtime"], lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
+    writers = [lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))]
     for net in sorted(NETS.glob("*.safetensors")):
         files[net.stem] = kept / _named_after([net, *makers], f"{net.stem}.onnx")
         command = [sys.executable, "-m", "plusx.playground.export", net.stem]
-        _put(files[net.stem], lambda part, command=command: subprocess.run([*command, part], check=True))
+        writers.append(lambda part, command=command: subprocess.run([*command, part], check=True))
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(_put, files.values(), writers))
     for other in set(kept.iterdir()) - set(files.values()):
         other.unlink()
     return files
