@@ -84,6 +84,10 @@ def test_every_page_fits_is_accessible_and_silent(site_url, name, open_page, axe
     ready(page)
     assert_fits(page)
     assert axe(page) == []
+    if explorers(page):
+        page.evaluate(CLICK_AT_RANDOM, [20151210, 30])
+        settle(page)
+        assert_drawn_as_fresh(page)
     assert foreign == [] and errors == []
 
 
@@ -140,23 +144,20 @@ def test_scripts_off_shows_pictures_words_and_numbers(site_url, chapter, open_pa
 # ---- one explorer ----------------------------------------------------------------------------------------------
 
 
-def test_each_control_answers_mouse_and_keyboard(site_url, chapter, open_page):
-    page, _, errors = open_page(f"{site_url}/{chapter}")
+def test_each_control_answers_mouse_and_keyboard(site_url, sample, open_page):
+    page, _, errors = open_page(f"{site_url}/{sample}")
     ready(page)
-    kinds = set()
     for root in explorers(page):
         for index in sorted(set(root.locator("[data-control]").evaluate_all("all => all.map(e => e.dataset.control)"))):
             inputs = root.locator(f"[data-control='{index}']")
             kind = inputs.first.get_attribute("type") or "select"
-            for act in (by_keyboard,) if kind in kinds else (by_keyboard, by_mouse):
+            for act in (by_keyboard, by_mouse):
                 before = root.locator(".px-link").get_attribute("href")
                 act(page, inputs, kind)
                 settle(page)
                 link = root.locator(".px-link").get_attribute("href")
                 assert link != before and address(page).endswith(link), (kind, act.__name__)
-            kinds.add(kind)
     assert_drawn_as_fresh(page)
-    assert {"checkbox", "radio", "range"} & kinds
     assert errors == []
 
 
@@ -251,15 +252,6 @@ CLICK_AT_RANDOM = """async ([seed, clicks]) => {
     if (random() < 0.3) await new Promise((done) => setTimeout(done, random() * 30));
   }
 }"""
-
-
-def test_random_clicks_end_in_the_right_picture(site_url, sample, open_page):
-    page, _, errors = open_page(f"{site_url}/{sample}")
-    ready(page)
-    page.evaluate(CLICK_AT_RANDOM, [20151210, 100])
-    settle(page)
-    assert_drawn_as_fresh(page)
-    assert errors == []
 
 
 @pytest.mark.parametrize(
