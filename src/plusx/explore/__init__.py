@@ -16,10 +16,10 @@ __all__ = ["Budget", "ExploreError", "Explorer", "explore"]
 def explore(budget: Budget = DEFAULT, /, **abbreviations):
     """Show a function of discrete controls as an interactive figure.
 
-    In a live notebook the controls are ipywidgets and each change calls the function again; the
-    notebook's file keeps a picture and the data of the start state beside them.
+    In a live notebook a state calls the function when it is first asked for; the notebook's file
+    keeps a picture and the data of the start state.
     While the book is built (environment variable ``PLUSX_EXPLORE=static``) the function is
-    called once per state, and the page gets native HTML controls over the tabulated figures.
+    called once per state, and the page gets the same view over the tabulated figures.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
 
     Returns
     -------
-    A decorator. It shows the explorer and returns an `Explorer`, which calls like the function.
+    A decorator. It shows the explorer and returns an `Explorer`, which calls like the function. In a live notebook
+    its `widget` is an ipywidget with a trait for each control; while a book is built it is None.
     The function returns a plotly figure, or its plain dict, with a ``layout.title`` that states
     the result of that state in words.
 
@@ -49,9 +50,11 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
         if os.environ.get("PLUSX_EXPLORE") == "static":
             display(HTML(fragment(explorer)))
         else:
-            from .live import panel  # with plotly and ipywidgets, whose import takes a second and a half
+            from .live import Live, aside  # with anywidget and ipywidgets
 
-            display(panel(explorer))
+            explorer.widget = Live(explorer)
+            display(explorer.widget)
+            display(HTML(aside(explorer.widget.kept["text/html"])), metadata={"plusx": "kept"})
         return explorer
 
     return decorate

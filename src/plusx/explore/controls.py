@@ -5,6 +5,7 @@ Here lives what a control is and which input is refused. How one looks is in `li
 
 import inspect
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -27,6 +28,13 @@ class Control:
     @property
     def title(self) -> str:
         return self.name.replace("_", " ")
+
+    def index(self, value: Any) -> int:
+        """Where a value stands among `values`. Raises ExploreError where it is none of them."""
+        place = _find(value, self.values)
+        if place is None:
+            raise ExploreError(f"explore: control '{self.name}' is set to {value!r}, {_not_among(self.labels)}.")
+        return place
 
 
 def bind(function, abbreviations: dict[str, Any]) -> tuple[Control, ...]:
@@ -67,13 +75,22 @@ def _control(name: str, given: Any, default: Any) -> Control:
             raise ExploreError(f"explore: control '{name}' has the label '{label}' twice. Make labels differ.")
     if default is not inspect.Parameter.empty:
         start = default
-    for index, value in enumerate(values):
-        if type(value) is type(start) and value == start or _equal_numbers(value, start):
-            return Control(name, kind, tuple(labels), tuple(values), index)
-    raise ExploreError(
-        f"explore: control '{name}' starts at {start!r}, which is not among {', '.join(labels[:8])}"
-        f"{', …' if len(labels) > 8 else ''}. Use one of them as the default."
-    )
+    place = _find(start, values)
+    if place is None:
+        raise ExploreError(f"explore: control '{name}' starts at {start!r}, {_not_among(labels)} as the default.")
+    return Control(name, kind, tuple(labels), tuple(values), place)
+
+
+def _find(value: Any, values: Iterable) -> int | None:
+    """The place of a value among others; True is not 1 here."""
+    for place, own in enumerate(values):
+        if own is value or type(own) is type(value) and own == value or _equal_numbers(own, value):
+            return place
+    return None
+
+
+def _not_among(labels) -> str:
+    return f"which is not among {', '.join(labels[:8])}{', …' if len(labels) > 8 else ''}. Use one of them"
 
 
 def _equal_numbers(a: Any, b: Any) -> bool:

@@ -1,16 +1,17 @@
 /**
- * Explorers without a kernel: decodes the table of states that static.py wrote, follows the native
- * controls, and draws with plotly. Nothing here knows what a figure is about.
+ * Explorers: follow the native controls and the diagram, and draw with plotly. Where the states come from is a
+ * source: in a page the table that static.py wrote, in a notebook a kernel. Nothing here knows what a figure is about.
  */
 (() => {
   "use strict";
 
-  const { src, dataset } = document.currentScript;
-  const here = new URL(".", src);
-  const whole = dataset.plotly; // all of plotly in one file, where the book has no bundles
+  const script = document.currentScript; // null in a notebook, where this is part of a module
+  const here = script && new URL(".", script.src);
+  const whole = script?.dataset.plotly; // all of plotly in one file, where the book has no bundles
   const config = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
   const flat = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
-  const loading = new Map(); // file -> the promise of its Plotly
+  // File -> the promise of its Plotly. One for the whole page: a notebook has this module once for each explorer.
+  const loading = (globalThis.plusxPlotly ??= new Map());
 
   const isNumber = (value) => typeof value === "number"; // words would add ticks
   const numbers = (value) => value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
@@ -27,44 +28,41 @@
     },
   };
 
-  /** Plotly: all of it, or the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
-  function loadPlotly(root) {
-    let { bundle } = root.dataset;
-    if (flat.includes(bundle)) {
-      const needed = [...document.querySelectorAll(".plusx-explore")].map((each) => flat.indexOf(each.dataset.bundle));
-      bundle = flat[Math.max(...needed)];
-    }
-    const file = whole ?? `plotly-${bundle}.min.js`;
+  /** Plotly from where `source` says; one that did not come may be asked for again. */
+  function loadPlotly(source) {
+    const { file } = source;
     if (!loading.has(file)) {
-      loading.set(file, new Promise((resolve, reject) => {
+      const promise = source.script().then((address) => new Promise((resolve, reject) => {
         const script = document.createElement("script");
-        script.src = new URL(file, here);
+        script.src = address;
         script.onload = () => resolve(window.Plotly); // before any other script runs, so it is this one's
         script.onerror = () => reject(new Error("The plotting library did not load"));
         document.head.append(script);
       }));
+      promise.catch(() => loading.delete(file));
+      loading.set(file, promise);
     }
     return loading.get(file);
   }
 
+  const unzip = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+
   /**
-   * The reverse of `encode` in states.py.
-   * @param {string} text base64 of gzip
+   * The reverse of `packed` in states.py.
+   * @param {BufferSource} bytes
    * @returns {Promise<{figure: object, leaves: {path: (string|number)[], index: number[], values: any[]}[]}>}
    */
-  async function decode(text) {
-    const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const blob = await new Response(stream).arrayBuffer();
+  async function decode(bytes) {
+    const blob = await unzip(bytes).arrayBuffer();
     const start = 4 + new DataView(blob).getUint32(0, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(blob, 4, start - 4)));
     const planes = new Uint8Array(blob, start);
     const count = planes.length / 4;
-    const bytes = new Uint8Array(8 * count); // little-endian float64 with a zero lower half
+    const words = new Uint8Array(8 * count); // little-endian float64 with a zero lower half
     for (let plane = 0; plane < 4; plane++) {
-      for (let i = 0; i < count; i++) bytes[8 * i + 4 + plane] = planes[plane * count + i];
+      for (let i = 0; i < count; i++) words[8 * i + 4 + plane] = planes[plane * count + i];
     }
-    return restore(header, new Float64Array(bytes.buffer));
+    return restore(header, new Float64Array(words.buffer));
   }
 
   /** The tree with every {"$": [offset, ...shape]} replaced by its numbers. */
@@ -77,12 +75,35 @@
     return Array.from({ length: rows }, (_, i) => numbers.subarray(offset + i * columns, offset + (i + 1) * columns));
   }
 
-  /** A copy of the tree with colour names replaced; numbers are shared, so plotly sees what changed. */
-  function painted(node, palette) {
-    if (typeof node === "string") return palette[node] ?? node;
-    if (Array.isArray(node)) return node.map((item) => painted(item, palette));
-    if (node === null || typeof node !== "object" || ArrayBuffer.isView(node)) return node;
-    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, painted(value, palette)]));
+  const isTree = (node) => node !== null && typeof node === "object" && !ArrayBuffer.isView(node);
+  const isColour = (key) => /colou?r(way|scale|s)?$/.test(key); // as `coloured` in figures.py
+
+  /** A copy of the tree with the names of colours replaced; numbers are shared, so plotly sees what changed. */
+  function painted(node, palette, here = false) {
+    if (typeof node === "string") return here ? palette[node] ?? node : node;
+    if (!isTree(node)) return node;
+    if (Array.isArray(node)) return node.map((item) => painted(item, palette, here));
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, painted(value, palette, isColour(key))]));
+  }
+
+  /** Whether two values of a figure are equal to the last digit. */
+  function same(a, b) {
+    if (Object.is(a, b)) return true;
+    if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return false;
+    const keys = Object.keys(a);
+    if ("length" in a) return a.length === b.length && [].every.call(a, (item, i) => same(item, b[i]));
+    return keys.length === Object.keys(b).length && keys.every((key) => key in b && same(a[key], b[key]));
+  }
+
+  /** Where two figures differ, as deep inside as both have the same parts: {path, value, before}. */
+  function differences(before, value, path = []) {
+    const parts = isTree(before) && isTree(value) && (Array.isArray(value) ? isTree(value[0]) && !("length" in value[0]) : true);
+    const keys = parts ? Object.keys(value) : [];
+    if (!parts || Array.isArray(before) !== Array.isArray(value) || Object.keys(before).join() !== keys.join()) {
+      return same(before, value) ? [] : [{ path, value, before }];
+    }
+    const step = Array.isArray(value) ? Number : String;
+    return keys.flatMap((key) => differences(before[key], value[key], [...path, step(key)]));
   }
 
   /** The colours of the page's theme, by the names figures use. */
@@ -145,23 +166,206 @@
     });
   }
 
+  const LATE = 300; // milliseconds until a state that is not there is said to be computed
+  const SILENT = 4000; // and until a kernel is said to be silent
+
+  // ---- where states come from ------------------------------------------------------------------
+
+  /** Every state, as `encode` in states.py wrote them. */
+  class Table {
+    constructor(root, { figure, leaves }) {
+      Object.assign(this, { root, common: figure, leaves });
+    }
+
+    /** The figure of a state, given as an index for each control. */
+    figure(state) {
+      const at = state.reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
+      const figure = painted(this.common, {}); // a copy to write the leaves into
+      for (const { path, values, index } of this.leaves) {
+        let node = figure;
+        for (const key of path.slice(0, -1)) node = node[key];
+        node[path.at(-1)] = values[index[at]];
+      }
+      return figure;
+    }
+
+    /** All of plotly, or the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
+    get file() {
+      let { bundle } = this.root.dataset;
+      if (flat.includes(bundle)) {
+        const needed = [...document.querySelectorAll(".plusx-explore")].map((each) => flat.indexOf(each.dataset.bundle));
+        bundle = flat[Math.max(...needed)];
+      }
+      return whole ?? `plotly-${bundle}.min.js`;
+    }
+
+    async script() {
+      return new URL(this.file, here);
+    }
+  }
+
+  /** A function behind a kernel, by the messages of an anywidget's model. What has come is remembered. */
+  class Kernel {
+    constructor(model, el) {
+      Object.assign(this, { model, el, known: new Map(), file: "kernel", answered: () => {} });
+      this.heard = (answer, buffers) => this.hear(answer, buffers);
+      model.on("msg:custom", this.heard);
+    }
+
+    /** Every view of the model hears every answer: also to what another asked, or to what nobody has asked yet. */
+    async hear({ state, error, plotly }, buffers) {
+      if (plotly) this.gotScript?.(await unzip(buffers[0]).blob());
+      if (!state) return;
+      if (!error) this.known.set(state.join(), (await decode(buffers[0])).figure);
+      this.answered(state, error);
+    }
+
+    figure(state) {
+      return this.known.get(state.join());
+    }
+
+    ask(state) {
+      this.whileThere(() => this.model.send({ state }));
+    }
+
+    /** ipywidgets throws where the kernel's side was closed, or marks the view. */
+    whileThere(call) {
+      try {
+        call();
+      } catch {
+        this.closed = true;
+      }
+    }
+
+    get gone() {
+      return this.closed || Boolean(this.el.closest(".jupyter-widgets-disconnected"));
+    }
+
+    /** The state that all views of the model share: a trait for each control. */
+    get(names) {
+      return names.map((name) => this.model.get(name));
+    }
+
+    set(names, state) {
+      names.forEach((name, i) => this.model.set(name, state[i]));
+      this.whileThere(() => this.model.save_changes());
+    }
+
+    /** Call once after any of the traits have changed. */
+    watch(names, call) {
+      let due = false;
+      this.changes = () => {
+        if (due) return;
+        due = true;
+        queueMicrotask(() => {
+          due = false;
+          call();
+        });
+      };
+      this.names = names;
+      for (const name of names) this.model.on(`change:${name}`, this.changes);
+    }
+
+    async script() {
+      const late = setTimeout(() => loading.delete(this.file), SILENT); // of a kernel that was stopped: the next may ask its own
+      const blob = await new Promise((resolve) => {
+        this.gotScript = resolve;
+        this.whileThere(() => this.model.send({ plotly: true }));
+      });
+      clearTimeout(late);
+      // Where the page has a loader of modules, as Voila's has, plotly would give itself to that.
+      const parts = ["((module, exports, define) => {", blob, "\n})();"];
+      return URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
+    }
+
+    close() {
+      this.model.off("msg:custom", this.heard);
+      for (const name of this.names) this.model.off(`change:${name}`, this.changes);
+    }
+  }
+
+  // ---- other states beside the present one -----------------------------------------------------------
+
+  /** Whether a trace is worth a ghost: a line, points or bars that speak, and no decoration. */
+  function speaks(trace) {
+    const { type = "scatter", mode = "lines", opacity = 1, visible = true, line, hoverinfo } = trace;
+    const drawn = type === "bar" || (type === "scatter" && /lines|markers/.test(mode) && !("stackgroup" in trace));
+    return drawn && visible === true && opacity >= 0.6 && (line?.width ?? 2) >= 1.5 && hoverinfo !== "skip";
+  }
+
+  /** The axis of a trace, less its range: what its numbers mean. */
+  function axisOf({ layout }, trace, side) {
+    const { range, ...axis } = layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {};
+    return axis;
+  }
+
+  /** The traces of another state, faint, where the present one has the same trace on the same axes. */
+  function ghosts(present, other, pinned) {
+    return other.data.flatMap((trace, i) => {
+      const now = present.data[i];
+      const alike = now && ["type", "xaxis", "yaxis"].every((key) => now[key] === trace[key]) &&
+        ["x", "y"].every((side) => same(axisOf(present, now, side), axisOf(other, trace, side)));
+      const stacked = present.layout.barmode === "stack" && trace.type === "bar";
+      if (!alike || !speaks(trace) || !speaks(now) || stacked || !trace.x || !trace.y) return [];
+      const { type, x, y, xaxis, yaxis, mode = "lines", line = {}, marker = {}, opacity = 1, orientation } = trace;
+      const own = line.color ?? marker.color;
+      const color = typeof own === "string" ? own : own ? "muted" : `C${i % 6}`;
+      const common = { type, x, y, xaxis, yaxis, hoverinfo: "skip", showlegend: false, opacity: opacity * (pinned ? 0.8 : 0.35) };
+      if (type === "bar") {
+        const edge = { width: 2, color };
+        return [{ ...common, orientation, width: trace.width, offsetgroup: String(i), marker: { color: "rgba(0,0,0,0)", line: edge } }];
+      }
+      const { size = 6, symbol } = marker;
+      const stroke = { ...line, color, width: Math.min(line.width ?? 2, 1.5), ...(pinned ? { dash: "dot" } : {}) };
+      return [{ ...common, mode: mode.replace("+text", ""), line: stroke, marker: { size, symbol, color } }];
+    });
+  }
+
+  // ---- one explorer --------------------------------------------------------------------------------
+
   class Explorer {
-    constructor(root, table) {
-      this.root = root;
-      this.name = root.dataset.name;
-      this.table = table;
+    constructor(root, source) {
+      Object.assign(this, { root, source, name: root.dataset.name });
       this.form = root.querySelector(".px-controls");
       this.controls = this.readControls();
+      this.names = this.controls.map((control) => control.name);
+      source.sizes = this.controls.map((control) => control.labels.length);
       this.start = this.state();
       this.plot = root.querySelector(".px-plot");
-      this.sizes = this.controls.map((control) => control.labels.length);
+      this.last = this.pin = null; // states whose curves stay as ghosts
+      const diagram = root.querySelector(".px-diagram");
+      this.diagram = diagram && plusxDiagram(diagram, (name, index) => {
+        this.controls[this.names.indexOf(name)].set(index);
+        this.changed();
+      });
+      this.pinning = this.form.querySelector(".px-pin");
+      this.pinning.addEventListener("click", () => this.pinState());
       this.form.addEventListener("submit", (event) => event.preventDefault());
       this.form.addEventListener("input", () => this.changed());
-      this.form.addEventListener("reset", () => setTimeout(() => this.changed()));
-      const details = root.querySelector(".px-data");
-      details.addEventListener("toggle", () => this.fillTable());
+      this.form.addEventListener("reset", (event) => {
+        event.preventDefault(); // which sets what stands in the markup, control by control
+        this.restart();
+      });
+      root.querySelector(".px-data").addEventListener("toggle", () => this.fillTable());
       this.form.querySelector("fieldset").disabled = false;
-      if (!this.followLink()) this.update();
+      if (here) {
+        if (!this.followLink()) this.update();
+        return;
+      }
+      root.querySelector(".px-link").hidden = true; // a notebook's address is its application's
+      this.set(source.get(this.names));
+      source.watch(this.names, () => {
+        const state = source.get(this.names);
+        if (same(state, this.state())) return;
+        this.set(state);
+        this.update();
+      });
+      source.answered = (state, error) => {
+        if (!same(state, this.state()) || same(state, this.chosen)) return;
+        if (error) this.fail(error);
+        else this.update();
+      };
+      this.update();
     }
 
     /** For each control: its labels, and how to read and set its index. */
@@ -197,51 +401,47 @@
       return this.controls.map((control) => control.get());
     }
 
-    /** For each leaf, which of its values the current state has. */
-    choice() {
-      const at = this.state().reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
-      return this.table.leaves.map((leaf) => leaf.index[at]);
+    set(state) {
+      this.controls.forEach((control, i) => control.set(state[i]));
     }
 
-    /** The figure of a choice, colour names unresolved. */
-    figure(choice) {
-      const figure = painted(this.table.figure, {}); // a copy to write the leaves into
-      this.table.leaves.forEach(({ path, values }, i) => {
-        let node = figure;
-        for (const key of path.slice(0, -1)) node = node[key];
-        node[path.at(-1)] = values[choice[i]];
-      });
-      return figure;
-    }
-
-    /** The leaves that differ from what is drawn; null if they settle more than points, texts, shapes, and axes' names and ranges. */
-    moved() {
-      if (this.plotly.version !== known) return null;
-      const { data, layout } = this.current;
-      const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
-      const isPlain = (trace) => (trace.type ?? "scatter") in movable && !unmovable.some((key) => key in trace);
-      if (!this.drawn || !axes.every((axis) => layout[axis].range) || !data.every(isPlain)) return null;
-      const leaves = this.table.leaves
-        .map(({ path, values }, i) => ({ path, value: values[this.chosen[i]], before: values[this.drawn[i]] }))
-        .filter(({ path, value, before }) => value !== before && !["title", "legend"].includes(path[0])); // words
-      const isMove = ({ path: [part, index, key, ...rest], value, before }) => {
-        if (part === "layout" && /^[xy]axis/.test(index)) {
-          return key === "range" || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
-        }
-        if (part === "layout") return index === "shapes";
-        return rest.length === 0 && movable[data[index]?.type ?? "scatter"][key]?.(value, before, data[index]);
-      };
-      return leaves.every(isMove) ? leaves : null;
-    }
-
+    /** The reader has changed a control. */
     changed() {
-      history.replaceState(null, "", this.link());
+      if (!here) this.source.set(this.names, this.state());
       this.update();
+      if (here) history.replaceState(null, "", this.link());
     }
 
+    /** Go to a state with the ghosts of others, whatever was shown before. */
+    jump(state, last, pin) {
+      this.set(state);
+      [this.chosen, this.last, this.pin] = [null, last, pin];
+    }
+
+    restart() {
+      this.jump(this.start, null, null);
+      this.changed();
+    }
+
+    /** Keep the present state's curves beside those to come, or let those that were kept go. */
+    pinState() {
+      this.pin = this.pin ? null : this.chosen;
+      this.changed();
+    }
+
+    // -- the address
+
+    labels(state) {
+      return this.controls.map(({ name, labels }, i) => [name, labels[state[i]]]);
+    }
+
+    /** The state in words that a link holds: all controls, then the ghosts by the controls in which they differ. */
     link() {
-      const labels = this.controls.map((control) => [control.name, control.labels[control.get()]]);
-      return `#${this.name}?${new URLSearchParams(labels)}`;
+      const query = new URLSearchParams(this.labels(this.state()));
+      for (const [name, state] of [[".last", this.last], [".pin", this.pin]]) {
+        if (state) query.set(name, new URLSearchParams(this.labels(state).filter((_, i) => state[i] !== this.state()[i])));
+      }
+      return `#${this.name}?${query}`;
     }
 
     /** Take the state from the address, if it speaks of this explorer. */
@@ -249,17 +449,30 @@
       const [name, query] = location.hash.slice(1).split("?");
       if (name !== encodeURI(this.name) || query === undefined) return false;
       const unknown = [];
-      for (const [key, label] of new URLSearchParams(query)) {
-        const control = this.controls.find((each) => each.name === key);
-        const index = control ? control.labels.indexOf(label) : -1;
-        if (index < 0) unknown.push(`${key}=${label}`);
-        else control.set(index);
-      }
+      /** The state that some words make of another. */
+      const read = (words, base) => {
+        const state = [...base];
+        for (const [key, label] of words) {
+          if (key.startsWith(".")) continue;
+          const i = this.names.indexOf(key);
+          const index = i < 0 ? -1 : this.controls[i].labels.indexOf(label);
+          if (index < 0) unknown.push(`${key}=${label}`);
+          else state[i] = index;
+        }
+        return state;
+      };
+      const words = new URLSearchParams(query);
+      const state = read(words, this.state());
+      const other = (key) => (words.has(key) ? read(new URLSearchParams(words.get(key)), state) : null);
+      const [last, pin] = [other(".last"), other(".pin")];
+      this.jump(state, last, pin);
       this.say(unknown.length ? `The link asks for ${unknown.join(", ")}, which is not offered here.` : "");
       this.update();
       this.root.scrollIntoView();
       return true;
     }
+
+    // -- words
 
     say(text) {
       const message = this.root.querySelector(".px-message[role=alert]");
@@ -269,54 +482,153 @@
 
     /** Words at once; the picture now, or with the next frame if one was drawn in this frame. */
     update() {
+      const state = this.state();
       this.controls.forEach((control) => control.show?.(control.get()));
-      this.chosen = this.choice();
-      this.current = this.figure(this.chosen);
-      const { title, legend } = this.current;
+      const figure = this.source.figure(state);
+      if (!figure) {
+        this.wait(state);
+        return;
+      }
+      this.arrived();
+      if (!here) this.say("");
+      if (this.chosen && !same(this.chosen, state)) this.last = this.chosen;
+      [this.chosen, this.current] = [state, figure];
+      this.showWords();
+      this.fillTable();
+      // Until plotly is there the still shows the start, so any other state dims it.
+      this.root.classList.toggle("px-pending", !this.plotly && !same(state, this.start));
+      this.redraw();
+    }
+
+    showWords() {
+      const { title, legend, diagram } = this.current;
       const result = this.root.querySelector(".px-result");
       if (result.textContent !== title) result.textContent = title;
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
-      const shownLegend = this.root.querySelector(".px-legend");
-      if (this.legend !== legend) shownLegend.innerHTML = this.legend = legend; // escaped when the book was built
       this.root.querySelector(".px-link").href = this.link();
-      this.fillTable();
-      this.stale = true;
-      // Until plotly is there the still shows the start, so any other state dims it.
-      this.root.classList.toggle("px-pending", !this.plotly && this.state().join() !== this.start.join());
-      if (!this.frame) this.draw();
+      this.diagram?.show(diagram ?? []);
+      this.pinning.hidden = !this.current.data.some(speaks);
+      this.pinning.setAttribute("aria-pressed", Boolean(this.pin));
+      const differs = this.pin && this.labels(this.pin).filter((_, i) => this.pin[i] !== this.chosen[i]);
+      const pinned = differs && (differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state");
+      if (same(this.legend, [legend, pinned])) return;
+      this.legend = [legend, pinned];
+      const shown = this.root.querySelector(".px-legend");
+      shown.innerHTML = legend; // escaped when it was made
+      if (!pinned) return;
+      shown.insertAdjacentHTML("beforeend", '<span class="px-pinned"><svg viewBox="0 0 30 12" width="30" height="12" ' +
+        'aria-hidden="true"><path d="M0 6h30" stroke="var(--px-muted)" stroke-width="1.5" stroke-dasharray="2 3"/></svg> </span>');
+      shown.lastChild.append(`pinned: ${pinned}`);
     }
 
     fillTable() {
-      if (!this.root.querySelector(".px-data").open) return;
+      if (!this.current || !this.root.querySelector(".px-data").open) return;
       this.root.querySelector(".px-table").replaceChildren(...tables(this.current));
     }
 
+    // -- a state that a kernel has yet to compute
+
+    wait(state) {
+      this.arrived();
+      this.root.classList.add("px-waiting");
+      const silent = "No answer from the kernel yet: it is busy, or it was stopped. If it was restarted, run this cell again.";
+      const gone = "The kernel no longer has this explorer, as after a restart: run its cell again.";
+      this.source.ask(state);
+      this.say(this.source.gone ? gone : "");
+      this.timers = [
+        setTimeout(() => this.say(this.source.gone ? gone : "Computing this state …"), LATE),
+        setTimeout(() => this.say(this.source.gone ? gone : silent), SILENT),
+      ];
+    }
+
+    arrived() {
+      this.timers?.forEach(clearTimeout);
+      this.root.classList.remove("px-waiting");
+    }
+
+    fail(error) {
+      this.arrived();
+      this.say(`${error} The picture is the last good one.`);
+    }
+
+    // -- the picture
+
+    redraw() {
+      this.stale = true;
+      if (!this.frame) this.draw();
+    }
+
+    /** Every colour has changed. */
+    repaint() {
+      this.drawn = null;
+      this.redraw();
+    }
+
+    /** What plotly gets, colours by name: the present state, and faintly those that stay beside it. */
+    composed() {
+      const { data, layout } = this.current;
+      const kept = this.paper ? [] : [[this.last, false], [this.pin, true]];
+      const others = kept.flatMap(([state, pinned]) => {
+        const figure = state && !same(state, this.chosen) && this.source.figure(state);
+        return figure ? ghosts(this.current, figure, pinned) : [];
+      });
+      // A ghost's bars stand where those of its trace do.
+      const own = data.map((trace, i) => (trace.type === "bar" && layout.barmode !== "stack" ? { ...trace, offsetgroup: String(i) } : trace));
+      return { data: [...own, ...others], layout };
+    }
+
+    /** Where what is drawn differs from what is to be; null if that settles more than points, texts, shapes, and axes' names and ranges. */
+    moved(next) {
+      if (!this.drawn || this.plotly.version !== known) return null;
+      const { data, layout } = next;
+      const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
+      const isPlain = (trace) => (trace.type ?? "scatter") in movable && trace.x && !unmovable.some((key) => key in trace);
+      if (!axes.every((axis) => layout[axis].range) || !data.every(isPlain)) return null;
+      const isMove = ({ path: [part, index, key, ...rest], value, before }) => {
+        if (part === "layout" && /^[xy]axis/.test(index)) {
+          return key === "range" || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
+        }
+        if (part === "layout") return index === "shapes";
+        return key !== undefined && rest.length === 0 && movable[data[index].type ?? "scatter"][key]?.(value, before, data[index]);
+      };
+      const moves = differences(this.drawn, next);
+      return moves.every(isMove) ? moves : null;
+    }
+
     draw() {
-      if (!this.plotly || !this.stale) return;
+      if (!this.plotly || !this.stale || !this.current) return;
       this.stale = false;
       this.frame = requestAnimationFrame(() => {
         this.frame = 0;
         this.draw();
       });
-      const moved = this.moved();
-      if (moved) this.move(moved);
-      else {
-        const { data, layout } = painted(this.current, paletteOf(this.root));
-        const solid = this.plot._fullLayout?.scene;
-        const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
-        if (seen) solid.camera = seen;
-        this.plotly.react(this.plot, data, layout, config);
+      const next = this.composed();
+      const moves = this.moved(next);
+      try {
+        if (moves) this.move(moves, next);
+      } catch {
+        this.drawn = null; // plotly has other inner steps than was thought
       }
-      this.drawn = this.chosen;
+      if (!moves || !this.drawn) this.react(next);
+      this.drawn = next;
       this.root.classList.remove("px-pending");
       this.root.classList.add("px-live");
+    }
+
+    /** Draws all anew, in plotly's public way. */
+    react(next) {
+      const { data, layout } = painted(next, paletteOf(this.root));
+      const solid = this.plot._fullLayout?.scene;
+      const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
+      if (seen) solid.camera = seen;
+      this.plotly.react(this.plot, data, layout, config);
     }
 
     /**
      * Draws moved leaves by plotly's inner steps for traces, without its defaults and axes, most of a redraw. These
      * steps are no public interface: `known` is their version, and tests compare with freshly drawn pictures.
      */
-    move(leaves) {
+    move(leaves, next) {
       const { data, calcdata, _fullData, _fullLayout } = this.plot;
       const ofTraces = leaves.filter(({ path }) => path[0] === "data");
       for (const { path: [, index, key], value } of ofTraces) data[index][key] = _fullData[index][key] = value;
@@ -338,7 +650,7 @@
       const changes = {};
       for (const { path: [part, index, ...rest], value } of leaves) {
         if (part !== "layout") continue;
-        if (index === "shapes") changes.shapes ??= painted(this.current.layout.shapes, paletteOf(this.root));
+        if (index === "shapes") changes.shapes ??= painted({ shapes: next.layout.shapes }, paletteOf(this.root)).shapes;
         else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [...value] : value;
       }
       if (Object.keys(changes).length) this.plotly.relayout(this.plot, changes);
@@ -358,39 +670,90 @@
     });
   }
 
-  async function start(root) {
+  const solids = "This browser draws no 3-D";
+
+  /** Bring an explorer to life; returns what ends it. */
+  async function start(root, kernel) {
     let explorer;
     try {
-      explorer = new Explorer(root, await decode(await statesOf(root)));
-    } catch {
+      const source = kernel ?? new Table(root, await decode(Uint8Array.from(atob(await statesOf(root)), (char) => char.charCodeAt(0))));
+      explorer = new Explorer(root, source);
+    } catch (error) {
       const message = root.querySelector(".px-message[role=alert]");
       message.textContent = "The data of this explorer is damaged or missing. The picture and the data below show the state it starts in.";
       message.hidden = false;
-      return;
+      return () => {};
     }
     const solid = root.dataset.bundle === "gl3d";
-    const draw = async () => {
+    let failed = "";
+    const load = async () => {
+      if (explorer.plotly) return;
       try {
-        if (solid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws no 3-D");
-        explorer.plotly = await loadPlotly(root);
+        if (solid && !document.createElement("canvas").getContext("webgl")) throw new Error(solids);
+        explorer.plotly = await loadPlotly(explorer.source);
       } catch (error) {
-        explorer.say(`${error.message}: the picture stays at the start, the words and the data follow the controls.`);
+        failed = `${error.message}: the picture stays at the start, the words and the data follow the controls.`;
+        explorer.say(failed);
         return;
       }
-      explorer.draw();
+      if (failed) explorer.say("");
+      explorer.redraw();
     };
-    for (const touch of ["pointerenter", "focusin", "input"]) root.addEventListener(touch, draw, { once: true });
-    if (root.matches(".px-pending")) draw(); // a link asks for more than the still shows
-    else if (!solid) whenNear(root, draw); // the largest bundle comes with a touch
-    window.addEventListener("hashchange", () => explorer.followLink());
-    const redraw = () => {
-      explorer.stale = true;
-      explorer.drawn = null; // every colour changes
-      explorer.draw();
+    for (const touch of ["pointerenter", "focusin", "input", "click"]) root.addEventListener(touch, load); // also after a failure
+    const leave = new AbortController();
+    if (root.matches(".px-pending")) load(); // a link asks for more than the still shows
+    else if (kernel || !solid) whenNear(root, load); // the largest bundle comes with a touch
+    if (here) window.addEventListener("hashchange", () => explorer.followLink(), leave);
+    const repaint = () => explorer.repaint();
+    const onPaper = (paper) => () => {
+      explorer.paper = paper;
+      explorer.redraw();
     };
-    const theme = new MutationObserver(redraw);
+    window.addEventListener("beforeprint", onPaper(true), leave);
+    window.addEventListener("afterprint", onPaper(false), leave);
+    const theme = new MutationObserver(repaint);
     for (const node of [document.documentElement, document.body]) theme.observe(node, { attributeFilter: ["data-theme"] });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, leave);
+    if (kernel) followHost(explorer, leave.signal);
+    return () => {
+      leave.abort();
+      theme.disconnect();
+      kernel?.close();
+      explorer.plotly?.purge(explorer.plot);
+    };
+  }
+
+  /**
+   * Look as the notebook's application does, whichever it is: its letters are light where its ground is dark. And be
+   * drawn anew where its panels leave another width, and keep the keys that its shortcuts would take.
+   */
+  function followHost(explorer, signal) {
+    const { root, plot } = explorer;
+    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const look = () => {
+      pixel.fillStyle = getComputedStyle(root.parentElement).color;
+      pixel.fillRect(0, 0, 1, 1);
+      const [red, green, blue] = pixel.getImageData(0, 0, 1, 1).data;
+      const dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 127;
+      if (dark === root.classList.contains("px-dark")) return;
+      root.classList.toggle("px-dark", dark);
+      explorer.repaint();
+    };
+    look();
+    const watch = new MutationObserver(() => {
+      look();
+      setTimeout(look, 500); // its stylesheet may come after the word of it
+    });
+    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
+    const resize = new ResizeObserver(() => {
+      if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
+    });
+    resize.observe(plot);
+    explorer.form.dataset.lmSuppressShortcuts = "true"; // Lumino's word, whose shortcuts JupyterLab's are
+    signal.addEventListener("abort", () => {
+      watch.disconnect();
+      resize.disconnect();
+    });
   }
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.
@@ -406,7 +769,17 @@
     watch.observe(root);
   }
 
+  globalThis.plusxExplore = {
+    /** A view of a notebook's explorer; there may be several of one. */
+    render({ model, el }) {
+      el.innerHTML = model.get("markup");
+      const root = el.firstElementChild;
+      root.classList.add("px-hosted");
+      const ending = start(root, new Kernel(model, el));
+      return () => ending.then((end) => end());
+    },
+  };
   const startAll = () => document.querySelectorAll(".plusx-explore").forEach((root) => idle(() => start(root)));
-  if (document.readyState === "complete") startAll();
-  else window.addEventListener("load", startAll);
+  if (here && document.readyState === "complete") startAll();
+  else if (here) window.addEventListener("load", startAll);
 })();

@@ -4,6 +4,7 @@ Here live the base layout, the colours and the data table. Drawing is in `live`,
 """
 
 import html
+import re
 from decimal import ROUND_HALF_UP, Context
 from typing import Any
 
@@ -24,6 +25,7 @@ COLOURS = {
 }
 NEUTRALS = ("ink", "muted", "grid")
 HEIGHT = 400
+_COLOUR = re.compile(r"colou?r(way|scale|s)?$")  # the keys of plotly that hold colours
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 _AXIS = {
@@ -172,13 +174,16 @@ def _brief(value: Any) -> str:
     return f"{type(value).__name__} {text[:40]}{'…' if len(text) > 40 else ''}"
 
 
-def coloured(node: Any, palette: dict[str, str]) -> Any:
-    """The figure with colour names ("C0", "ink") replaced by the palette's colours."""
+def coloured(node: Any, palette: dict[str, str], here: bool = False) -> Any:
+    """The figure with colour names ("C0", "ink") replaced by the palette's colours, where a colour stands.
+
+    here: whether this node is one, or several. Anywhere else "C0" may be a category and "grid" a title.
+    """
     if isinstance(node, dict):
-        return {key: coloured(value, palette) for key, value in node.items()}
+        return {key: coloured(value, palette, bool(_COLOUR.search(key))) for key, value in node.items()}
     if isinstance(node, list):
-        return [coloured(value, palette) for value in node]
-    return palette.get(node, node) if isinstance(node, str) else node
+        return [coloured(value, palette, here) for value in node]
+    return palette.get(node, node) if here and isinstance(node, str) else node
 
 
 def number(value: float) -> str:

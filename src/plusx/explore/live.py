@@ -1,96 +1,189 @@
-"""Live: an explorer as ipywidgets beside a kernel; each change calls the function again.
+"""Live: an explorer beside a kernel, the same view as in a page; a state that nobody has seen calls the function.
 
-Here live the widgets and how they follow one another. What is shown comes from `states`.
+Here live the messages between the two, and what is computed before anybody asks. The view itself is explore.js.
 """
 
-import html
+import asyncio
+import contextlib
+import functools
+import gzip
+import time
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
 
-import ipywidgets as widgets
-import plotly.graph_objects as go
+import anywidget
+import traitlets
+from IPython import get_ipython
 
 from .controls import Control, ExploreError
-from .figures import coloured, table
-from .saved import PALETTE, saved
-from .states import Explorer
+from .figures import HEIGHT
+from .saved import saved
+from .states import Explorer, packed
+from .static import for_page, markup, still_picture
+
+HERE = Path(__file__).parent
+SCRIPTS = "diagram.js", "explore.js"
+STYLES = "explore.css", "diagram.css"
+IDLE = 0.3  # seconds after an answer until states are computed ahead
+PAUSE = 0.005  # between two of them: a request on its way through the kernel's loop comes first
+LONG = 1.0  # seconds that a state may take to be computed ahead: as long a click would have to wait for it
 
 
-class Panel(widgets.VBox):
-    """A box that leaves more in the notebook's file than the name of its model: `kept`, by MIME type."""
+def joined(names) -> str:
+    return "\n".join((HERE / name).read_text(encoding="utf8") for name in names)
 
-    kept: dict[str, str] = {}
+
+class Choice(traitlets.TraitType):
+    """A control as a trait: in Python one of its values, between kernel and view the value's index."""
+
+    def __init__(self, control: Control):
+        super().__init__(control.values[control.start])
+        self.control = control
+        self.tag(
+            sync=True,
+            to_json=lambda value, widget: control.index(value),
+            from_json=lambda index, widget: control.values[index],
+        )
+
+    def validate(self, widget, value):
+        try:
+            return self.control.values[self.control.index(value)]
+        except ExploreError as error:
+            raise traitlets.TraitError(str(error)) from None
+
+
+class Live(anywidget.AnyWidget):
+    """The markup, a trait for each control, and answers to {state} and {plotly}.
+
+    A view asks for the states that it lacks; what the kernel sends, every view hears.
+    kept: what the notebook's file holds beside the widget, by MIME type.
+    """
+
+    _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxExplore;\n"
+    _css = joined(STYLES)
+    markup = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, explorer: Explorer):
+        self.explorer = explorer
+        self.known: dict[tuple[int, ...], bytes] = {}
+        for control in explorer.controls:
+            if hasattr(anywidget.AnyWidget, control.name):
+                raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
+        self.add_traits(**{control.name: Choice(control) for control in explorer.controls})
+        try:
+            start = explorer.figure(explorer.start)
+            self.known[explorer.start] = packed([(start[0], for_page(start[1]))], 1)
+            shown = markup(explorer, start[0], for_page(start[1]), _still(explorer, start[1]))
+        except ExploreError as error:
+            start, empty = None, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
+            shown = markup(explorer, str(error), empty, "")
+        super().__init__(markup=shown)
+        self.kept = saved(explorer, start)
+        self.on_msg(lambda widget, question, buffers: self.answer(question))
+        names = [control.name for control in explorer.controls]
+        self.observe(lambda change: ahead.begin(self), names)
+        _rest_while_cells_run()
 
     def _repr_mimebundle_(self, **how):
-        return {**super()._repr_mimebundle_(**how), **self.kept}
+        view, metadata = super()._repr_mimebundle_(**how)
+        return {**view, **self.kept}, metadata
 
+    @property
+    def state(self) -> tuple[int, ...]:
+        return tuple(control.index(getattr(self, control.name)) for control in self.explorer.controls)
 
-def panel(explorer: Explorer) -> Panel:
-    """Controls, result line, figure and data table, kept in step."""
-    inputs = [_input(control) for control in explorer.controls]
-    reset = widgets.Button(description="Reset", layout={"width": "auto"})
-    result, message, data = widgets.HTML(), widgets.HTML(), widgets.HTML()
-    figure = go.FigureWidget()
-    figure._config = {**figure._config, "displayModeBar": False, "responsive": True, "scrollZoom": False}
-    known: dict[tuple, tuple[str, dict]] = {}
-
-    def show(_=None):
-        state = tuple(widget.index if hasattr(widget, "index") else int(widget.value) for widget in inputs)
-        try:
-            if state not in known:
-                known[state] = explorer.figure(state)
-        except ExploreError as error:
-            message.value = (
-                f'<p role="alert" style="color:#d0342c">{html.escape(str(error))} The picture is the last good one.</p>'
-            )
-            return
-        title, content = known[state]
-        _redraw(figure, coloured(content, PALETTE))
-        message.value = ""
-        result.value = f'<p role="status" style="font-weight:600">{html.escape(title)}</p>'
-        data.value = f"<details><summary>Data of this picture</summary>{table(content)}</details>"
-
-    def restart(_):
-        for widget, control in zip(inputs, explorer.controls):
-            widget.value = bool(control.start) if control.kind == "switch" else control.start
-
-    for widget in inputs:
-        widget.observe(show, "value")
-    reset.on_click(restart)
-    show()
-    box = Panel([widgets.HBox([*inputs, reset], layout={"flex_flow": "row wrap"}), message, result, figure, data])
-    box.kept = saved(explorer, known.get(explorer.start))
-    return box
-
-
-def _input(control: Control):
-    options = [(label, index) for index, label in enumerate(control.labels)]
-    look = {"description": control.title, "style": {"description_width": "initial"}}
-    if control.kind == "switch":
-        return widgets.Checkbox(value=bool(control.start), indent=False, **look)
-    if control.kind == "slider":
-        return widgets.SelectionSlider(options=options, value=control.start, **look)
-    if control.kind == "radio":
-        return widgets.ToggleButtons(
-            options=options, value=control.start, description=control.title,
-            style={"description_width": "initial", "button_width": "auto"},
-        )  # fmt: skip
-    return widgets.Dropdown(options=options, value=control.start, **look)
-
-
-def _redraw(figure: go.FigureWidget, content: dict):
-    """Make the widget show `content`, and nothing that only the last picture set."""
-    with figure.batch_update():
-        if [trace.type for trace in figure.data] == [trace.get("type", "scatter") for trace in content["data"]]:
-            for trace, new in zip(figure.data, content["data"]):
-                _replace(trace, new, keep={"type", "uid"})
+    def answer(self, question: dict):
+        if "plotly" in question:
+            self.send({"plotly": True}, [_plotly()])
         else:
-            figure.data = ()
-            figure.add_traces(content["data"])
-        _replace(figure.layout, content["layout"], keep=set())
-    # What a page that connects later asks for: Voila's, or one loaded anew. plotly sets it when a figure itself is
-    # displayed, and ours is in a box. Past the traits, since the page that is there has had its message.
-    figure._trait_values |= {"_widget_data": figure._data, "_widget_layout": figure._layout_obj._props}
+            state = tuple(question["state"])
+            try:
+                self.tell(state)
+            except ExploreError as error:  # shown in place, and the last good picture stays
+                self.send({"state": state, "error": str(error)})
+        ahead.begin(self)
+
+    def tell(self, state: tuple[int, ...]):
+        """Send a state, computed if it is not known yet."""
+        if state not in self.known:
+            title, figure = self.explorer.figure(state)
+            self.known[state] = packed([(title, for_page(figure))], 1)
+        self.send({"state": state}, [self.known[state]])
 
 
-def _replace(part, new: dict, keep: set[str]):
-    stale = dict.fromkeys(part.to_plotly_json().keys() - new.keys() - keep)
-    part.update({**stale, **new}, overwrite=True)
+class Ahead:
+    """Computes the states one change away from where a reader is, nearest first, while nobody asks for anything."""
+
+    def __init__(self):
+        self.next: asyncio.TimerHandle | None = None
+
+    def stop(self, *_):
+        if self.next:
+            self.next.cancel()
+        self.next = None
+
+    def begin(self, live: Live):
+        self.stop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no kernel runs this
+            return
+        states = (each for each in one_change_away(live.explorer, live.state) if each not in live.known)
+        self.next = loop.call_later(IDLE, self.go_on, loop, live, states)
+
+    def go_on(self, loop, live: Live, states: Iterator[tuple[int, ...]]):
+        self.next = None
+        begun = time.perf_counter()
+        if (state := next(states, None)) is None:
+            return
+        with contextlib.suppress(ExploreError):  # which is told when somebody asks for that state
+            live.tell(state)
+        if time.perf_counter() - begun < LONG:
+            self.next = loop.call_later(PAUSE, self.go_on, loop, live, states)
+
+
+ahead = Ahead()
+
+
+def one_change_away(explorer: Explorer, state: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The states in which one control differs, nearest first."""
+    near = [
+        (abs(index - state[place]), (*state[:place], index, *state[place + 1 :]))
+        for place, control in enumerate(explorer.controls)
+        for index in range(len(control.values))
+        if index != state[place]
+    ]
+    return [other for _, other in sorted(near)]
+
+
+def _still(explorer: Explorer, figure: dict) -> str:
+    """The first picture until plotly's is there; none where matplotlib cannot draw what plotly can."""
+    try:
+        return still_picture(explorer, for_page(figure), "wide", 720)
+    except Exception:
+        return ""
+
+
+@functools.cache
+def _rest_while_cells_run():
+    """A cell that runs may draw by lot, and a state computed ahead must not take its numbers."""
+    if shell := get_ipython():
+        shell.events.register("pre_run_cell", ahead.stop)
+
+
+@functools.cache
+def _plotly() -> bytes:
+    """All of plotly.js, in the very version that the Python side has, gzipped."""
+    return gzip.compress(files("plotly").joinpath("package_data/plotly.min.js").read_bytes(), 6)
+
+
+# JupyterLab and Notebook 7 show a stranger's HTML in place of a widget, and of a reader's own only that its model is
+# not found. For them the HTML stands in a second output too, hidden, and comes forth beside such an error.
+_FAILED = ".jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets):has(+ .jp-OutputArea-child .px-kept)"
+
+
+def aside(kept: str) -> str:
+    """HTML to display after the widget."""
+    style = f"{_FAILED} {{ display: none }} {_FAILED} + * .px-kept {{ display: block !important }}"
+    return f'<style>{style}</style>\n<div class="px-kept" style="display: none">\n{kept}\n</div>'

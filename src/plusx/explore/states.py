@@ -33,13 +33,14 @@ DEFAULT = Budget()
 AGAIN = 5  # so many states are computed twice
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Explorer:
-    """A function with controls. Calling it calls the function."""
+    """A function with controls. Calling it calls the function. widget: its view beside a kernel."""
 
     function: Callable
     controls: tuple[Control, ...]
     budget: Budget
+    widget: Any = None
 
     def __call__(self, *args, **kwargs):
         return self.function(*args, **kwargs)
@@ -115,7 +116,12 @@ class Explorer:
 
 
 def encode(results: list[tuple[str, dict]]) -> str:
-    """Base64 of gzip of: header length (uint32), header (JSON, padded to 4 bytes), numbers.
+    """`packed`, in base64: what a page holds."""
+    return base64.b64encode(packed(results, 9)).decode()
+
+
+def packed(results: list[tuple[str, dict]], level: int) -> bytes:
+    """Gzip, at some level, of: header length (uint32), header (JSON, padded to 4 bytes), numbers.
 
     The header is ``{"figure", "leaves"}``: the figure all states share, with null where they
     differ, and for each such place its path, its distinct values and the index per state. An array
@@ -134,7 +140,7 @@ def encode(results: list[tuple[str, dict]]) -> str:
     header += b" " * (-len(header) % 4)
     planes = pool.words().view(np.uint8).reshape(-1, 4).T.tobytes()
     blob = np.uint32(len(header)).astype("<u4").tobytes() + header + planes
-    return base64.b64encode(gzip.compress(blob, 9, mtime=0)).decode()
+    return gzip.compress(blob, level, mtime=0)
 
 
 def _merge(nodes: list, path: list, leaves: list[dict]) -> Any:

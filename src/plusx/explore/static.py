@@ -1,4 +1,4 @@
-"""Static: an explorer as one HTML fragment with native controls, for a page without a kernel.
+"""Static: an explorer's HTML, and all of it that a page without a kernel needs.
 
 Here lives the markup. The behaviour is in explore.js, the looks are in explore.css.
 """
@@ -19,17 +19,10 @@ _BUNDLES = {
     "cartesian": {"scatter", "bar", "heatmap", "contour"},
     "gl3d": {"scatter", "surface"},
 }
-_shown: set[str] = set()
 
 
 def fragment(explorer: Explorer) -> str:
-    """The explorer's HTML: controls, result line, still picture, data table and all states."""
-    if explorer.name in _shown:
-        raise ExploreError(
-            f"explore: two explorers in this chapter are called '{explorer.name}'. "
-            "Rename one: the name is its link and tells them apart."
-        )
-    _shown.add(explorer.name)
+    """The explorer's HTML for a page: its markup, two still pictures and all states."""
     results = [(title, for_page(figure)) for title, figure in explorer.tabulate()]
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
@@ -38,15 +31,33 @@ def fragment(explorer: Explorer) -> str:
     if bundle is None:
         mixed = ", ".join(sorted(types))
         raise ExploreError(f"explore: {explorer.name} mixes {mixed}, which no bundle of plotly draws. Split it in two.")
-    name = html.escape(explorer.name)
-    controls = "\n".join(_markup(explorer.name, index, control) for index, control in enumerate(explorer.controls))
+    stills = "\n".join(still_picture(explorer, figure, look, width) for look, width in (("wide", 720), ("narrow", 360)))
+    states = f'<script type="text/plain" class="px-states">{payload}</script>\n'
+    key = f' id="explore-{html.escape(explorer.name)}" data-bundle="{bundle}"'
+    return markup(explorer, title, figure, stills, states, key)
+
+
+def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> str:
+    """The first picture, for a "wide" or a "narrow" page."""
+    return f'<div class="px-still px-{look}">{still(figure, width, f"{explorer.name}-{look[0]}")}</div>'
+
+
+def markup(explorer: Explorer, title: str, figure: dict, stills: str, states: str = "", key: str = "") -> str:
+    """The explorer's HTML in the state it opens in, the same in a page and in a notebook.
+
+    figure: as `for_page` makes it. stills: HTML of the first picture. states, key: what only a page has.
+    """
+    controls = "\n".join(_markup(index, control) for index, control in enumerate(explorer.controls))
+    pieces = "".join(f"<span>{piece['html']}</span>" for piece in figure.get("diagram", ()))
+    diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
     figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
-    return f"""<div class="plusx-explore" id="explore-{name}" data-name="{name}" data-bundle="{bundle}">
+    return f"""<div class="plusx-explore"{key} data-name="{html.escape(explorer.name)}">
 <form class="px-controls" autocomplete="off">
 <fieldset disabled><legend>{html.escape(explorer.title)}</legend>
-{controls}
-<div class="px-actions"><button type="reset">Reset</button>
-<a class="px-link" href="#explore-{name}">Link to this state</a></div>
+{diagram}{controls}
+<div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
+<button type="reset">Reset</button>
+<a class="px-link" href="#explore-{html.escape(explorer.name)}">Link to this state</a></div>
 </fieldset></form>
 <noscript><p class="px-message">The controls need JavaScript.
 The picture and the data below show the state they start in.</p></noscript>
@@ -54,15 +65,13 @@ The picture and the data below show the state they start in.</p></noscript>
 <p class="px-result" role="status">{html.escape(title)}</p>
 <p class="px-legend">{figure["legend"]}</p>
 {figure_tag} style="height:{figure["layout"]["height"]}px">
-<div class="px-still px-wide">{still(figure, 720, f"{name}-w")}</div>
-<div class="px-still px-narrow">{still(figure, 360, f"{name}-n")}</div>
+{stills}
 <div class="px-plot"></div>
 </div>
 <details class="px-data"><summary>Data of this picture</summary>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
-<script type="text/plain" class="px-states">{payload}</script>
-</div>"""
+{states}</div>"""
 
 
 def for_page(figure: dict) -> dict:
@@ -121,7 +130,7 @@ def _swatch(trace: dict, colour: str) -> str:
     return f'<svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">{drawn}</svg>'
 
 
-def _markup(explorer: str, index: int, control: Control) -> str:
+def _markup(index: int, control: Control) -> str:
     title, labels = html.escape(control.title), [html.escape(label) for label in control.labels]
     key = f'name="{html.escape(control.name)}" data-control="{index}"'
     if control.kind == "switch":
