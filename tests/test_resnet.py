@@ -1,5 +1,6 @@
 """plusx.resnet and plusx.train against torch.nn; chapter 6's ResNets against torchvision's counts and transformers."""
 
+import math
 import warnings
 from types import SimpleNamespace
 
@@ -207,6 +208,17 @@ def test_the_seeds_of_a_resnet_are_independent_nets():
     x = randn(BATCH, 5)
     alone = resnet_mlp(5, WIDTH, 2, 3, seeds=[7])(x)
     close(resnet_mlp(5, WIDTH, 2, 3, seeds=[6, 7])(x)[1], alone[0])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_resnet_draws_its_weights_one_after_the_other(order):
+    net = resnet_mlp(5, WIDTH, 2, 3, order=order, seeds=[7])
+    rng = torch.Generator().manual_seed(7)
+    weights = [linear.weight[0] for linear in net.modules() if isinstance(linear, Linear)]
+    assert [tuple(w.shape) for w in weights] == [(WIDTH, 5), *4 * [(WIDTH, WIDTH)], (3, WIDTH)]
+    for weight in weights:
+        drawn = torch.empty(weight.shape).normal_(generator=rng)
+        assert torch.equal(weight, math.sqrt(2 / weight.shape[1]) * drawn)
 
 
 def test_an_unknown_order_is_an_error_that_lists_the_known():

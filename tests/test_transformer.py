@@ -109,6 +109,16 @@ def test_brackets_are_a_residual_branch_and_nothing_else_is():
         assert len(parts(layer(line, 4, 1, generators()), Residual)) == skips
 
 
+def test_a_layer_draws_its_weights_one_after_the_other():
+    ours = layer("[norm attention] relu [linear relu linear]", 4, 2, generators(seed=9))
+    rng = torch.Generator().manual_seed(9)
+    linears = parts(ours, TokenLinear)
+    assert [tuple(one.weight.shape[1:]) for one in linears] == [*4 * [(4, 4)], (16, 4), (4, 16)]
+    for one in linears:
+        drawn = math.sqrt(2 / one.weight.shape[2]) * torch.empty(one.weight.shape[1:]).normal_(generator=rng)
+        assert torch.equal(one.weight[0], drawn * math.sqrt(0.5))
+
+
 def test_attention_weights_are_softmax_of_scaled_scores():
     attention = shaken(Attention(6, 2, generators()))
     x = torch.randn(1, 2, 5, 6, generator=torch.Generator().manual_seed(6))
@@ -143,6 +153,7 @@ def test_a_fresh_map_keeps_the_variance():
         ("[linear relu]", "'linear relu' ends 32 wide, expected 8. Give linears in pairs"),
         ("[norm attention", "unbalanced"),
         ("[norm [attention]]", "unbalanced"),
+        ("[norm attention]:skip", "ties parts to controls"),
     ],
 )
 def test_a_line_that_makes_no_layer_is_refused(line, message):

@@ -9,15 +9,16 @@ import math
 import torch
 from torch import nn
 
+from .order import runs
 from .residual import Residual
 
-# From a block's input to its output; "add" adds the skip. 1603.05027, figure 4 (a) to (e).
+# From a block's input to its output, as `plusx.order` reads it. 1603.05027, figure 4 (a) to (e).
 ORDERS = {
-    "original": "weight norm relu weight norm add relu",
-    "BN after addition": "weight norm relu weight add norm relu",
-    "ReLU before addition": "weight norm relu weight norm relu add",
-    "ReLU-only pre-activation": "relu weight norm relu weight norm add",
-    "full pre-activation": "norm relu weight norm relu weight add",
+    "original": "[weight norm relu weight norm] relu",
+    "BN after addition": "[weight norm relu weight] norm relu",
+    "ReLU before addition": "[weight norm relu weight norm relu]",
+    "ReLU-only pre-activation": "[relu weight norm relu weight norm]",
+    "full pre-activation": "[norm relu weight norm relu weight]",
 }
 
 
@@ -79,9 +80,9 @@ def block(order, width, generators, skip=1.0):
         "norm": lambda: BatchNorm(width, len(generators)),
         "relu": nn.ReLU,
     }
-    before, after = ORDERS[order].split("add")
-    branch = nn.Sequential(*[make[part]() for part in before.split()])
-    return nn.Sequential(Residual(branch, skip=skip), *[make[part]() for part in after.split()])
+    (before, _), *rest = runs(ORDERS[order])
+    branch = nn.Sequential(*[make[part]() for part in before])
+    return nn.Sequential(Residual(branch, skip=skip), *[make[part]() for after, _ in rest for part in after])
 
 
 def resnet_mlp(inputs, width, blocks, classes, *, order="full pre-activation", skip=1.0, seeds=range(3)):

@@ -5,17 +5,16 @@ the batched `Linear` in `plusx.resnet`, training in `plusx.train`.
 """
 
 import math
-import re
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from .order import runs
 from .residual import Residual
 from .resnet import Linear
 
-# What happens to the stream in one layer, in sequence. [Brackets] are a residual branch:
-# what they hold is added to the stream that entered them.
+# What happens to the stream in one layer, as `plusx.order` reads it.
 PRE_NORM = "[norm attention] [norm linear relu linear]"  # 2002.04745, figure 1 (b)
 POST_NORM = "[attention] norm [linear relu linear] norm"  # 1706.03762, section 3.1
 
@@ -98,9 +97,9 @@ def layer(order, d_model, heads, generators):
         "relu": nn.ReLU,
     }
 
-    def sequence(text):
+    def sequence(names):
         parts, width = [], d_model
-        for name in text.split():
+        for name in names:
             if name == "linear":
                 width, before = (4 * d_model if width == d_model else d_model), width
                 parts.append(TokenLinear(before, width, generators))
@@ -109,13 +108,12 @@ def layer(order, d_model, heads, generators):
             else:
                 raise ValueError(f"layer: unknown part {name!r} in {order!r}; there are linear, {', '.join(make)}.")
         if width != d_model:
-            raise ValueError(f"layer: {text!r} ends {width} wide, expected {d_model}. Give linears in pairs.")
+            run = " ".join(names)
+            raise ValueError(f"layer: {run!r} ends {width} wide, expected {d_model}. Give linears in pairs.")
         return nn.Sequential(*parts)
 
-    if not re.fullmatch(r"([^][]|\[[^][]*\])*", order):
-        raise ValueError(f"layer: unbalanced or nested brackets in {order!r}.")
-    pieces = re.findall(r"\[([^][]*)\]|([^][\s][^][]*)", order)
-    return nn.Sequential(*[Residual(sequence(inner)) if inner else sequence(outer) for inner, outer in pieces])
+    pieces = [(sequence(names), residual) for names, residual in runs(order)]
+    return nn.Sequential(*[Residual(piece) if residual else piece for piece, residual in pieces])
 
 
 class Transformer(nn.Module):

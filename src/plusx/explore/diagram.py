@@ -1,0 +1,247 @@
+"""Diagram: a block's order as pieces of SVG that show an explorer's state, and whose parts press its controls.
+
+Here lives what is drawn, from a line as `plusx.order` reads it. diagram.js lets the parts be pressed, diagram.css says
+how they look; without the two it is a picture.
+
+A value is on unless it is False, 0, or has one of the labels off, none, no, identity, false and 0. A tied part is on
+where its control is on, or, if it names labels, where the control has one of them. A press turns what is on off: to
+the first off value, or, where a control has none, on to the next. What is off it turns on: to the first label that the
+part names, or the first on value. A part of a control with several on values shows the present one as its word.
+"""
+
+import html
+from functools import cache
+from numbers import Real
+from typing import NamedTuple
+
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from ..order import Branch, Tie, parse
+from .controls import Control, ExploreError
+
+OFF = {"off", "none", "no", "identity", "false", "0"}
+BENDING = {"activation", "relu", "gelu", "tanh", "sigmoid", "silu"}  # drawn round
+
+# In pixels. Branches run at height TOP, the stream at WIRE; what can be pressed is 40 high around them.
+HEIGHT, TOP, WIRE = 84, 22, 62
+EDGE = 12  # from a piece's end to its first thing
+LEAD = 14  # from the tap to the first box, and from the last to the plus
+GAP = 9  # between boxes
+RADIUS = 9  # of the plus
+BOX = 28  # how high a box is
+FONT = FontProperties(family="DejaVu Sans", size=13)  # about as wide as any that a system has for its interface
+
+
+class _Switch(NamedTuple):
+    """A tie whose control is known: per value whether the piece is on and what a press chooses (None: nothing)."""
+
+    at: int  # of the control
+    control: str
+    title: str
+    labels: tuple[str, ...]
+    named: tuple[str, ...]  # the labels that the tie names
+    on: tuple[bool, ...]
+    to: tuple[int | None, ...]
+    role: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The labels to show in place of the word: none, if there is but one way to be on."""
+        shown = tuple(label for label, on in zip(self.labels, self.on) if on)
+        return shown if len(shown) > 1 and not self.named else ()
+
+
+class _Piece(NamedTuple):
+    parts: tuple[tuple[str, _Switch | None], ...]
+    residual: bool
+    branch: _Switch | None
+    skip: _Switch | None
+
+    @property
+    def at(self) -> tuple[int, ...]:
+        """Which controls it shows."""
+        switches = [*(switch for _, switch in self.parts), self.branch, self.skip]
+        return tuple(switch.at for switch in switches if switch)
+
+
+def draw(line: str, controls: tuple[Control, ...], state: tuple[int, ...]) -> list[dict]:
+    """The pieces of a line in a state, from the stream's entrance to its end: {"html": an SVG} each.
+
+    A branch with its skip and plus is a piece, and so is each part on the stream. Side by side, their lower ends at one
+    height, they join.
+    Which elements a piece has does not depend on the state.
+
+    ExploreError: naming line and word, where a line cannot be read or a tie has no such control or label.
+    """
+    known = tuple((c.name, c.title, c.labels, tuple(map(_is_on, c.values, c.labels))) for c in controls)
+    pieces = _pieces(line, known)
+    return [
+        {"html": _svg(piece, tuple((at, state[at]) for at in piece.at), index == len(pieces) - 1)}
+        for index, piece in enumerate(pieces)
+    ]
+
+
+def _is_on(value, label: str) -> bool:
+    if isinstance(value, Real):  # a bool is one
+        return value != 0
+    return label.lower() not in OFF
+
+
+@cache
+def _pieces(line: str, known: tuple) -> tuple[_Piece, ...]:
+    """The pieces of a line, their ties looked up among the controls: (name, title, labels, whether on) each."""
+    try:
+        read = parse(line)
+    except ValueError as error:
+        raise ExploreError(f"explore: the diagram {line!r} cannot be read. {error}") from error
+
+    def switch(tie: Tie | None, word: str) -> _Switch | None:
+        return _switch(tie, word, line, known) if tie else None
+
+    def part(each) -> tuple[str, _Switch | None]:
+        return each.name.replace("_", " "), switch(each.tie, f"{each.name}:")
+
+    return tuple(
+        _Piece(tuple(map(part, piece.parts)), True, switch(piece.tie, ""), switch(piece.skip, "]:"))
+        if isinstance(piece, Branch)
+        else _Piece((part(piece),), False, None, None)
+        for piece in read
+    )
+
+
+def _switch(tie: Tie, word: str, line: str, known: tuple) -> _Switch:
+    names = [name for name, *_ in known]
+    where = f"explore: the diagram {line!r} has '{word}{tie.control}{'=' * bool(tie.labels)}{'|'.join(tie.labels)}'"
+    if tie.control not in names:
+        raise ExploreError(f"{where}, and no control is called '{tie.control}'. There are {', '.join(names)}.")
+    at = names.index(tie.control)
+    _, title, labels, values = known[at]
+    written = [label.replace(" ", "_") for label in labels]
+    for label in tie.labels:
+        if label.replace(" ", "_") not in written:
+            raise ExploreError(f"{where}, and '{tie.control}' has no label '{label}'. It has {', '.join(written)}.")
+    mine = [written.index(label) for label in tie.labels]
+    on = tuple(index in mine for index in range(len(labels))) if mine else values
+    others = [index for index in range(len(labels)) if not (on[index] and mine)]
+    offs = [index for index in others if not values[index]]
+    ons = mine or [index for index in range(len(labels)) if values[index]]
+
+    def press(index: int) -> int | None:
+        following = [other for other in others if other > index] + [other for other in others if other < index]
+        choice = (offs or following) if on[index] else ons
+        return choice[0] if choice else None
+
+    role = "switch" if tie.labels or not all(values) else "button"
+    named = tuple(labels[index] for index in mine)
+    return _Switch(at, tie.control, title, labels, named, on, tuple(map(press, range(len(labels)))), role)
+
+
+@cache
+def _svg(piece: _Piece, state: tuple, is_last: bool) -> str:
+    """One piece. state: the value of each control that it shows, as (which control, which value)."""
+    values = dict(state)
+    whole = not piece.branch or piece.branch.on[values[piece.branch.at]]  # whether the branch is there
+    joined = not piece.skip or piece.skip.on[values[piece.skip.at]]
+    x = start = EDGE + LEAD if piece.residual else EDGE
+    y = TOP if piece.residual else WIRE
+    alone, of_branch, words = "", "", []
+    for name, switch in piece.parts:
+        texts = switch.choices if switch else ()
+        width = max(30, *(_width(text) + 16 for text in (name, *texts)[bool(texts) :]))
+        text, on = name, whole
+        if switch:
+            value = values[switch.at]
+            on = switch.on[value]
+            text = (switch.labels[value] if on else texts[0]) if texts else name
+        box = _box(x, y, width, text, name)
+        if switch:
+            alone += _group("px-part", switch, value, _named(switch, name, value), box)
+        elif piece.branch:
+            of_branch += box
+        else:
+            alone += f'<g class="px-part">{box}</g>'
+        words.append(text if on else f"{text} off")
+        x += width + GAP
+    end = x - GAP if piece.parts else start + 30
+    if piece.branch and of_branch:
+        value = values[piece.branch.at]
+        of_branch = _group("px-part", piece.branch, value, _named(piece.branch, "branch", value), of_branch)
+    if not piece.residual:
+        top, width, label = TOP + 16, end + EDGE, f"on the stream: {words[0]}"
+        drawn = f'<path class="px-stream" d="M0 {WIRE}H{width}"/>{alone}'
+    else:
+        top, width, plus = 0, end + LEAD + RADIUS + 2 + EDGE, end + LEAD + 2
+        label = f"branch{'' if whole else ' removed'}: {', '.join(words) or 'nothing'}"
+        label += f"{'; added to the stream' if whole else ''}{'' if joined else '; skip cut'}"
+        skip = _skip(EDGE, plus)
+        if piece.skip:
+            value = values[piece.skip.at]
+            skip = _group("px-skip", piece.skip, value, _named(piece.skip, "skip", value), skip)
+        else:
+            skip = f'<g class="px-skip">{skip}</g>'
+        drawn = (
+            f'<path class="px-stream" d="M0 {WIRE}H{EDGE}M{plus} {WIRE}H{width}"/>{skip}'
+            f'<g class="px-branch" data-on="{_said(whole)}">'
+            f'<path class="px-wire" d="M{EDGE} {WIRE}V{TOP + 6}q0-6 6-6H{plus - 6}q6 0 6 6V{WIRE - RADIUS - 5}"/>'
+            f'<path class="px-tip" d="M{plus - 4} {WIRE - RADIUS - 7}h8l-4 7z"/>{of_branch}{alone}</g>'
+            f'<circle class="px-tap" cx="{EDGE}" cy="{WIRE}" r="3.5"/>'
+            f'<circle class="px-plus" cx="{plus}" cy="{WIRE}" r="{RADIUS}"/>'
+            f'<path class="px-cross" d="M{plus - 5} {WIRE}h10m-5-5v10"/>'
+        )
+    if is_last:
+        drawn += f'<path class="px-tip" d="M{width} {WIRE - 5}v10l9-5z"/>'
+        width += 10
+    return (
+        f'<svg class="px-piece" role="img" aria-label="{html.escape(label)}" width="{width}" height="{HEIGHT - top}" '
+        f'viewBox="0 {top} {width} {HEIGHT - top}">{drawn}</svg>'
+    )
+
+
+def _box(x: int, y: int, width: int, text: str, name: str) -> str:
+    """A part: its hit area, its box, its word, and the line that runs through where the part is off."""
+    top, rx = y - BOX // 2, BOX // 2 if name.lower() in BENDING else 4
+    return (
+        f'<rect class="px-hit" x="{x - 4}" y="{y - 20}" width="{width + 8}" height="40" rx="{rx + 4}"/>'
+        f'<rect class="px-box" x="{x}" y="{top}" width="{width}" height="{BOX}" rx="{rx}"/>'
+        f'<text x="{x + width / 2:g}" y="{y + 4.5:g}">{html.escape(text)}</text>'
+        f'<path class="px-strike" d="M{x} {y}h{width}"/>'
+    )
+
+
+def _skip(tap: int, plus: int) -> str:
+    """The skip: its hit area, the line with its tip, and the cross where it is cut."""
+    end, middle = plus - RADIUS, (tap + plus - RADIUS) / 2
+    return (
+        f'<rect class="px-hit" x="{tap + 4}" y="{WIRE - 19}" width="{end - tap - 4}" height="40" rx="6"/>'
+        f'<path class="px-line" d="M{tap} {WIRE}H{end - 6}"/><path class="px-tip" d="M{end - 9} {WIRE - 6}v12l9-6z"/>'
+        f'<path class="px-cut" d="M{middle - 6:g} {WIRE - 6}l12 12m0-12l-12 12"/>'
+    )
+
+
+def _group(kind: str, switch: _Switch, value: int, name: str, drawn: str) -> str:
+    """Elements that a press takes as one; a picture, where there is nothing to choose."""
+    said = f'class="{kind}" data-on="{_said(switch.on[value])}"'
+    if switch.to[value] is not None:
+        said += f' data-set="{html.escape(switch.control)}" data-to="{switch.to[value]}"'
+        said += f' data-role="{switch.role}" data-name="{html.escape(name)}"'
+    return f"<g {said}>{drawn}</g>"
+
+
+def _named(switch: _Switch, word: str, value: int) -> str:
+    """What a screen reader calls a part: its control, and what it is there if that does not say it."""
+    name = switch.title if word in switch.title else f"{switch.title}: {word}"
+    if switch.role == "button":
+        return f"{name}, {switch.labels[value]}; press for {switch.labels[switch.to[value] or 0]}"
+    if switch.named:
+        return f"{name}, {' or '.join(switch.named)}"
+    return f"{name}, {switch.labels[value]}" if switch.choices and switch.on[value] else name
+
+
+def _said(is_on: bool) -> str:
+    return "true" if is_on else "false"
+
+
+@cache
+def _width(text: str) -> int:
+    return round(text_to_path.get_text_width_height_descent(text, FONT, ismath=False)[0])
