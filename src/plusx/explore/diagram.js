@@ -5,6 +5,8 @@
 (() => {
   "use strict";
 
+  const shape = (node) => Array.from(node.querySelectorAll("*"), ({ tagName }) => tagName).join();
+
   /** Give `old` the attributes and words of `fresh`, which is built alike: the keyboard's focus stays where it is. */
   function take(old, fresh) {
     for (const { name, value } of fresh.attributes) {
@@ -76,7 +78,9 @@
           pieces.forEach(({ html }, i) => {
             if (html === shown[i]) return;
             template.innerHTML = html;
-            take(node.children[i], template.content.firstElementChild);
+            const [old, fresh] = [node.children[i], template.content.firstElementChild];
+            if (shape(old) === shape(fresh)) take(old, fresh);
+            else old.replaceWith(fresh); // the piece of another order
           });
         }
         shown = pieces.map(({ html }) => html);

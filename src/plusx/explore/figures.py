@@ -64,6 +64,7 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
     """The title and the figure ``{"data": [...], "layout": {...}}`` of what a function returned.
 
     Numbers under ``data`` become float64 arrays (gaps are NaN), everything else plain JSON values.
+    ``diagram``, a line of `plusx.order`, stays as it is.
     `where` names function and state in errors.
     """
     if hasattr(returned, "to_plotly_json"):
@@ -89,7 +90,12 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
     else:
         axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
         base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in sorted(axes)}}
-    return title, {"data": data, "layout": _merged(base, layout)}
+    line = returned.get("diagram", "")
+    if not isinstance(line, str):
+        raise ExploreError(
+            f"explore: {where} returned the diagram {_brief(line)}; give a line such as '[norm linear]:skip'."
+        )
+    return title, {"data": data, "layout": _merged(base, layout), **({"diagram": line} if line else {})}
 
 
 def _say_defaults(trace: dict):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .controls import Control, ExploreError
+from .diagram import draw
 from .figures import normalise
 
 
@@ -67,7 +68,10 @@ class Explorer:
             returned = self.function(**{c.name: c.values[i] for c, i in zip(self.controls, state)})
         except Exception as error:
             raise ExploreError(f"explore: {where} raised {type(error).__name__}: {error}") from error
-        return normalise(returned, where)
+        title, figure = normalise(returned, where)
+        if "diagram" in figure:
+            figure["diagram"] = draw(figure["diagram"], self.controls, state)
+        return title, figure
 
     @cached_property
     def states(self) -> list[tuple[int, ...]]:

@@ -48,7 +48,7 @@ def markup(explorer: Explorer, title: str, figure: dict, stills: str, states: st
     figure: as `for_page` makes it. stills: HTML of the first picture. states, key: what only a page has.
     """
     controls = "\n".join(_markup(index, control) for index, control in enumerate(explorer.controls))
-    pieces = "".join(f"<span>{piece['html']}</span>" for piece in figure.get("diagram", ()))
+    pieces = "".join(piece["html"] for piece in figure.get("diagram", ()))
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
     figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
     return f"""<div class="plusx-explore"{key} data-name="{html.escape(explorer.name)}">
