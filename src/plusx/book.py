@@ -5,7 +5,6 @@ What any book with explorers needs is in `plusx.sphinx`, what becomes of a writt
 
 import gzip
 import hashlib
-import html
 import json
 import subprocess
 import sys
@@ -15,9 +14,10 @@ from pathlib import Path
 from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
+from .markup import equipped, found
 from .offline import OFFER, offer_to_keep
 from .pages import NODE_MODULES, PACKAGE, mend
-from .sphinx import EXPLORER, MODE
+from .sphinx import MODE
 
 ROOT = PACKAGE.parents[1]
 # tools/build.py leaves this file in a site; any other build of the site removes it.
@@ -31,7 +31,6 @@ BUNDLES = {
 FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
 ORT = "onnxruntime-web/dist"
 NETS = ROOT / "chapters" / "data" / "playground"
-PLAYGROUND = 'class="plusx-playground" '
 
 
 def cache_path(srcdir: Path) -> Path:
@@ -81,11 +80,13 @@ def _copy_assets(app):
 def _equip_playground(app, pagename, templatename, context, doctree):
     """Give the page of the playground its script, its nets and what runs them, and tell it their sizes."""
     body = context.get("body") or ""
-    if PLAYGROUND not in body:
+    if not found(body, "playground"):
         return
     static = Path(app.outdir, "_static", "plusx")
     app.add_css_file("plusx/explore.css")
+    app.add_css_file("plusx/diagram.css")
     app.add_css_file("plusx/playground.css")
+    app.add_js_file("plusx/diagram.js", defer="defer")
     app.add_js_file("plusx/playground.js", defer="defer")
     for asset in ["playground.js", "playground-worker.js", "playground.css"]:
         copy_asset_file(str(PACKAGE / "playground" / asset), str(static))
@@ -95,13 +96,13 @@ def _equip_playground(app, pagename, templatename, context, doctree):
     for name, path in _nets(Path(app.srcdir) / "_build" / ".nets").items():
         copy_asset_file(str(path), str(static))
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
-    context["body"] = body.replace(PLAYGROUND, f'{PLAYGROUND}data-files="{html.escape(json.dumps(files))}" ')
+    context["body"] = equipped(body, "playground", data_files=json.dumps(files))
 
 
 def _offer_slides(app, pagename, templatename, context, doctree):
     """A button among those above a chapter; a chapter is what has something to try."""
     body = context.get("body") or ""
-    if not EXPLORER.search(body) and PLAYGROUND not in body:
+    if not found(body, "explore") and not found(body, "playground"):
         return
     app.add_js_file("plusx/slides.js", defer="defer")
     button = {"type": "javascript", "label": "slides-button", "icon": "fas fa-person-chalkboard"}

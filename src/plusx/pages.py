@@ -17,6 +17,8 @@ from urllib.parse import urljoin, urlsplit
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
 
+from .markup import states_beside
+
 PACKAGE = Path(__file__).parent
 NODE_MODULES = PACKAGE.parents[1] / "node_modules"
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
@@ -32,11 +34,6 @@ STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*'
 IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-STATES = re.compile(
-    r'(?P<before><div class="plusx-(?:explore|playground)" (?:data-files="[^"]*" )?id="(?P<id>[^"]+)".*?)'
-    r'<script type="text/plain" class="px-states">(?P<payload>[^<]+)</script>',
-    re.S,
-)
 # How matplotlib writes a power of ten where it does not typeset mathematics.
 POWER = re.compile(r"\$\\mathdefault\{10\^\{([^}]*)\}\}\$")
 RAISED = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -205,14 +202,13 @@ def _unblock(page: Path, html: str, outdir: Path) -> str:
 def _put_states_beside(page: Path, html: str, outdir: Path) -> str:
     """Move the states of explorers out of the page, whose words need not wait for them."""
 
-    def move(states):
-        name = f"{page.stem}-{states['id'].removeprefix('explore-')}.js"
-        script = f'(window.plusxStates ??= {{}})["{states["id"]}"] = "{states["payload"]}";\n'
+    def put(id, payload):
+        name = f"{page.stem}-{id.removeprefix('explore-')}.js"
+        script = f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n'
         (outdir / "_static" / "plusx" / name).write_text(script, encoding="utf8")
-        source = f"{_static(page, outdir)}/{name}"
-        return f'{states["before"]}<script type="text/plain" class="px-states" data-src="{source}"></script>'
+        return f"{_static(page, outdir)}/{name}"
 
-    return STATES.sub(move, html)
+    return states_beside(html, put)
 
 
 def _address_site(outdir: Path, pages: dict, base: str) -> None:

@@ -16,22 +16,23 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
+from .markup import found
+
 EXPLORE = Path(__file__).parent / "explore"
+ASSETS = ("explore.css", "diagram.css", "diagram.js", "explore.js")  # in the order in which a page loads them
 MODE = "static"
-EXPLORER = re.compile(r'<div class="plusx-explore\b[^>]*\bdata-bundle="([^"]*)"')
 DECORATOR = re.compile(r"^@(?:[\w.]+\.)?explore\(.*", re.M)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 UNSHOWN = {"raises-exception", "remove-output", "remove_output"}  # tags of cells whose output is not wanted
 
 
 def _configure(app, config):
-    """Have kernels tabulate, and keep what they draw apart from what other code or a live kernel drew.
-
-    The key is a setting that pages depend on, so with it they are read anew, whatever the execution mode.
+    """Have kernels tabulate. Notebooks that other code of ours ran, or a live kernel, are run anew: the cache is named
+    after that code, and pages depend on its name.
     """
     os.environ["PLUSX_EXPLORE"] = MODE
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    for path in sorted(EXPLORE.glob("*.py")):
+    for path in [*sorted(EXPLORE.glob("*.py")), *(EXPLORE.parent / name for name in ("markup.py", "order.py"))]:
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
     for name in ("matplotlib", "numpy", "plotly"):
         digest.update(f"\0{name}=={version(name)}".encode())
@@ -44,7 +45,7 @@ def _copy_assets(app):
         return
     static = Path(app.outdir, "_static", "plusx")
     static.mkdir(parents=True, exist_ok=True)
-    assets = {path.name: path for path in (EXPLORE / "explore.js", EXPLORE / "explore.css")}
+    assets = {name: EXPLORE / name for name in ASSETS}
     bundles = app.config.explore_bundles
     assets |= {f"plotly-{name}.min.js": Path(app.srcdir, path) for name, path in bundles.items()}
     if not bundles:
@@ -71,9 +72,17 @@ def _check_outputs(app, doctree):
     sources = ["".join(cell["source"]) for cell in notebook["cells"]]
     if not any("plusx" in source for source in sources):
         return
+    ids = set()
     for cell in cells:
         lines = DECORATOR.findall(sources[cell["cell_index"]])
-        shown = sum(len(EXPLORER.findall(node.astext())) for node in cell.findall(nodes.raw))
+        drawn = [each["id"] for node in cell.findall(nodes.raw) for each in found(node.astext(), "explore")]
+        if twice := ids.intersection(drawn):
+            raise ExtensionError(
+                f"plusx.sphinx: {name} has two explorers called '{twice.pop().removeprefix('explore-')}'. "
+                "Rename one: the name is its link and tells them apart."
+            )
+        ids.update(drawn)
+        shown = len(drawn)
         if shown < len(lines) and not UNSHOWN.intersection(cell["cell_metadata"].get("tags", [])):
             run = app.env.nb_metadata[name].get("exec_data")
             why = "This build did not run it. Clear the notebook's outputs, or set `execute_notebooks: cache`."
@@ -84,7 +93,7 @@ def _check_outputs(app, doctree):
 
 def _equip_page(app, pagename, templatename, context, doctree):
     """Give the page of an explorer the script and looks it needs, and other pages none."""
-    asked = EXPLORER.findall(context.get("body") or "")
+    asked = [each["data-bundle"] for each in found(context.get("body") or "", "explore")]
     if not asked:
         return
     bundles = app.config.explore_bundles
@@ -93,8 +102,11 @@ def _equip_page(app, pagename, templatename, context, doctree):
             f"plusx.sphinx: {pagename} asks for the plotly bundles {', '.join(sorted(set(asked)))}; "
             f"explore_bundles has {', '.join(bundles)}. Add what is missing, or leave the setting out."
         )
-    app.add_css_file("plusx/explore.css")
-    app.add_js_file("plusx/explore.js", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
+    for name in ASSETS:
+        if name.endswith(".css"):
+            app.add_css_file(f"plusx/{name}")
+        else:
+            app.add_js_file(f"plusx/{name}", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
 
 
 def setup(app):

@@ -312,7 +312,7 @@
       const color = typeof own === "string" ? own : own ? "muted" : `C${i % 6}`;
       const common = { type, x, y, xaxis, yaxis, hoverinfo: "skip", showlegend: false, opacity: opacity * (pinned ? 0.8 : 0.35) };
       if (type === "bar") {
-        const edge = { width: 2, color };
+        const edge = { width: 1.5, color: "ink" }; // its own colour would not be seen on a bar
         return [{ ...common, orientation, width: trace.width, offsetgroup: String(i), marker: { color: "rgba(0,0,0,0)", line: edge } }];
       }
       const { size = 6, symbol } = marker;
@@ -569,7 +569,8 @@
       const { data, layout } = this.current;
       const kept = this.paper ? [] : [[this.last, false], [this.pin, true]];
       const others = kept.flatMap(([state, pinned]) => {
-        const figure = state && !same(state, this.chosen) && this.source.figure(state);
+        const twice = !pinned && same(state, this.pin);
+        const figure = state && !twice && !same(state, this.chosen) && this.source.figure(state);
         return figure ? ghosts(this.current, figure, pinned) : [];
       });
       // A ghost's bars stand where those of its trace do.

@@ -16,6 +16,7 @@ import anywidget
 import traitlets
 from IPython import get_ipython
 
+from ..markup import opening
 from .controls import Control, ExploreError
 from .figures import HEIGHT
 from .saved import saved
@@ -71,13 +72,14 @@ class Live(anywidget.AnyWidget):
             if hasattr(anywidget.AnyWidget, control.name):
                 raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
         self.add_traits(**{control.name: Choice(control) for control in explorer.controls})
+        tag = opening("explore", data_name=explorer.name)
         try:
             start = explorer.figure(explorer.start)
             self.known[explorer.start] = packed([(start[0], for_page(start[1]))], 1)
-            shown = markup(explorer, start[0], for_page(start[1]), _still(explorer, start[1]))
+            shown = markup(explorer, tag, start[0], for_page(start[1]), _still(explorer, start[1]))
         except ExploreError as error:
             start, empty = None, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
-            shown = markup(explorer, str(error), empty, "")
+            shown = markup(explorer, tag, str(error), empty, "")
         super().__init__(markup=shown)
         self.kept = saved(explorer, start)
         self.on_msg(lambda widget, question, buffers: self.answer(question))

@@ -8,6 +8,7 @@ import json
 
 from matplotlib.colors import to_hex
 
+from ..markup import opening, states
 from .controls import Control, ExploreError
 from .figures import COLOURS, NEUTRALS, number, table
 from .states import Explorer
@@ -32,9 +33,8 @@ def fragment(explorer: Explorer) -> str:
         mixed = ", ".join(sorted(types))
         raise ExploreError(f"explore: {explorer.name} mixes {mixed}, which no bundle of plotly draws. Split it in two.")
     stills = "\n".join(still_picture(explorer, figure, look, width) for look, width in (("wide", 720), ("narrow", 360)))
-    states = f'<script type="text/plain" class="px-states">{payload}</script>\n'
-    key = f' id="explore-{html.escape(explorer.name)}" data-bundle="{bundle}"'
-    return markup(explorer, title, figure, stills, states, key)
+    tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, data_bundle=bundle)
+    return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n")
 
 
 def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> str:
@@ -42,16 +42,16 @@ def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> st
     return f'<div class="px-still px-{look}">{still(figure, width, f"{explorer.name}-{look[0]}")}</div>'
 
 
-def markup(explorer: Explorer, title: str, figure: dict, stills: str, states: str = "", key: str = "") -> str:
+def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end: str = "") -> str:
     """The explorer's HTML in the state it opens in, the same in a page and in a notebook.
 
-    figure: as `for_page` makes it. stills: HTML of the first picture. states, key: what only a page has.
+    tag: begins it. figure: as `for_page` makes it. stills: HTML of the first picture. end: comes last.
     """
     controls = "\n".join(_markup(index, control) for index, control in enumerate(explorer.controls))
     pieces = "".join(piece["html"] for piece in figure.get("diagram", ()))
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
     figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
-    return f"""<div class="plusx-explore"{key} data-name="{html.escape(explorer.name)}">
+    return f"""{tag}
 <form class="px-controls" autocomplete="off">
 <fieldset disabled><legend>{html.escape(explorer.title)}</legend>
 {diagram}{controls}
@@ -71,7 +71,7 @@ The picture and the data below show the state they start in.</p></noscript>
 <details class="px-data"><summary>Data of this picture</summary>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
-{states}</div>"""
+{end}</div>"""
 
 
 def for_page(figure: dict) -> dict:
