@@ -16,7 +16,11 @@ from plusx.playground.page import START, look_at, pack
 
 def decode(payload: str) -> tuple[dict, list[dict]]:
     """The common figure and the leaves, arrays restored to float64."""
-    blob = gzip.decompress(base64.b64decode(payload))
+    return decode_bytes(base64.b64decode(payload))
+
+
+def decode_bytes(packed: bytes) -> tuple[dict, list[dict]]:
+    blob = gzip.decompress(packed)
     length = int.from_bytes(blob[:4], "little")
     header = json.loads(blob[4 : 4 + length])
     planes = np.frombuffer(blob[4 + length :], np.uint8).reshape(4, -1)

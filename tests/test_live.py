@@ -1,26 +1,27 @@
-"""plusx.explore.live and saved: widgets call the function and survive its errors; what the notebook's file keeps."""
+"""plusx.explore.live and saved: what a kernel answers and computes ahead; what the notebook's file keeps."""
 
+import asyncio
 import base64
 import html
-import json
-import random
 import re
+import time
 import xml.etree.ElementTree as ET
 
 import IPython.display
+import ipywidgets
 import numpy as np
-import plotly.graph_objects as go
 import pytest
-from browser import EXPLORING
-from decoding import decode, payload, state
+import traitlets
+from decoding import assert_same, decode_bytes
 from IPython.core.formatters import DisplayFormatter
 
-from plusx.explore import explore
+from plusx.explore import ExploreError, explore, live
 from plusx.explore.controls import bind
-from plusx.explore.figures import coloured, normalise, table
-from plusx.explore.live import _redraw, panel
+from plusx.explore.figures import normalise, table
+from plusx.explore.live import Live, one_change_away
 from plusx.explore.saved import PALETTE
 from plusx.explore.states import DEFAULT, Explorer
+from plusx.explore.static import for_page
 
 
 def scene(skip, activation, depth, extra):
@@ -33,73 +34,41 @@ def scene(skip, activation, depth, extra):
     layout = dict(title=f"depth {depth}, {activation}")
     if skip:
         layout["yaxis"] = dict(range=[0, 2], title="y")
-    return dict(data=[trace] * (extra + 1), layout=layout)
+    return dict(data=[trace] * (extra + 1), layout=layout, diagram="[linear activation:activation]:skip")
 
 
 CONTROLS = dict(skip=True, activation=["relu", "tanh"], depth=[1, 2, 4, 8, 13], extra=[0, 1])
 
 
-@pytest.fixture
-def shown():
-    explorer = Explorer(scene, bind(scene, CONTROLS), DEFAULT)
-    box = panel(explorer)
-    inputs, message, result, figure, data = box.children
-    return explorer, inputs.children[:-1], inputs.children[-1], message, result, figure, data
-
-
-def drawn(figure):
-    """What plotly.js gets to draw; plotly's default template is not part of our figures."""
-    figure = json.loads(go.Figure(figure).to_json())
-    figure["layout"].pop("template", None)
-    return figure
-
-
-def test_the_picture_follows_200_random_changes(shown):
-    explorer, inputs, _, message, result, figure, data = shown
-    rng = random.Random(0)
-    state = list(explorer.start)
-    for _ in range(200):
-        i = rng.randrange(len(inputs))
-        state[i] = rng.randrange(len(explorer.controls[i].values) - (i == 2))
-        inputs[i].value = bool(state[i]) if i == 0 else state[i]
-        title, expected = explorer.figure(tuple(state))
-        assert title in result.value and message.value == ""
-        assert drawn(figure) == drawn(coloured(expected, PALETTE))
-        assert data.value.count("<table>") == 1
-
-
-def test_a_page_that_connects_late_gets_the_current_picture(shown, monkeypatch):
-    _, inputs, _, _, _, figure, _ = shown
-    keys = ["_widget_data", "_widget_layout"]
+def lively(function, **controls):
+    """The widget of a function, and the list to which all that it sends goes."""
+    widget = Live(Explorer(function, bind(function, controls), DEFAULT))
     sent = []
-    monkeypatch.setattr(figure, "send_state", lambda key=None: sent.append(key))
-    for widget, value in ((inputs[1], 1), (inputs[3], 1), (inputs[0], False)):
-        widget.value = value
-        assert sent and not any("_widget" in str(key) for key in sent)  # no second message with all of it
-        asked = figure.get_state(keys)
-        figure._repr_mimebundle_()  # what plotly does when a figure itself is displayed
-        assert asked == figure.get_state(keys) and asked["_widget_data"]
-        sent.clear()
+    widget.send = lambda content, buffers=(): sent.append((content, buffers))
+    return widget, sent
 
 
-def test_an_error_is_shown_and_the_last_good_picture_stays(shown):
-    _, inputs, _, message, result, figure, _ = shown
-    before = drawn(figure), result.value
-    inputs[2].value = 4
-    assert "scene(skip=on, activation=relu, depth=13, extra=0) raised ValueError: thirteen" in message.value
-    assert (drawn(figure), result.value) == before
-    inputs[2].value = 1
-    assert message.value == "" and "depth 2" in result.value
+def test_the_kernel_answers_every_state_with_what_the_page_holds_of_it():
+    widget, sent = lively(scene, **CONTROLS)
+    for state in widget.explorer.states:
+        if state[2] == 4:
+            continue
+        widget.answer({"state": list(state)})
+        content, (packed,) = sent.pop()
+        assert content == {"state": state}
+        title, figure = widget.explorer.figure(state)
+        common, leaves = decode_bytes(packed)
+        assert leaves == []
+        assert_same(common, {"title": title, **for_page(figure)})
 
 
-def test_reset_returns_to_the_start(shown):
-    explorer, inputs, reset, _, result, figure, _ = shown
-    start = drawn(figure)
-    inputs[0].value = False
-    inputs[1].value = 1
-    assert drawn(figure) != start
-    reset.click()
-    assert drawn(figure) == start
+def test_an_error_names_the_state_and_is_told_again():
+    widget, sent = lively(scene, **CONTROLS)
+    for _ in range(2):
+        widget.answer({"state": [1, 0, 4, 0]})
+        (content, buffers) = sent.pop()
+        why = "explore: scene(skip=on, activation=relu, depth=13, extra=0) raised ValueError: thirteen"
+        assert content == {"state": (1, 0, 4, 0), "error": why} and not buffers
 
 
 def test_a_state_is_computed_once():
@@ -107,27 +76,146 @@ def test_a_state_is_computed_once():
 
     def counted(skip):
         calls.append(skip)
-        return scene(skip, "relu", 1, 0)
+        return scene(skip, "relu", 1, 0) | {"diagram": ""}
 
-    switch = panel(Explorer(counted, bind(counted, dict(skip=True)), DEFAULT)).children[0].children[0]
-    for value in (False, True, False):
-        switch.value = value
+    widget, _ = lively(counted, skip=True)
+    for state in (0, 1, 0):
+        widget.answer({"state": [state]})
     assert calls == [True, False]
+
+
+def test_each_control_is_a_trait_of_its_values_and_travels_as_its_place():
+    widget, _ = lively(scene, **CONTROLS)
+    names = ["skip", "activation", "depth", "extra"]
+    assert [getattr(widget, name) for name in names] == [True, "relu", 1, 0]
+    seen = []
+    widget.observe(lambda change: seen.append((change.name, change.old, change.new)), names)
+    widget.depth = 8.0
+    widget.set_state({"skip": 0, "activation": 1})  # what a view sends
+    assert seen == [("depth", 1, 8), ("skip", True, False), ("activation", "relu", "tanh")]
+    assert widget.get_state(names) == {"skip": 0, "activation": 1, "depth": 3, "extra": 0}
+    with pytest.raises(traitlets.TraitError, match="control 'depth' is set to 3, which is not among 1, 2, 4, 8, 13"):
+        widget.depth = 3
+    with pytest.raises(traitlets.TraitError, match="'skip' is set to 1, "):
+        widget.skip = 1
+    assert (widget.skip, widget.depth) == (False, 8)
+
+
+def test_explorers_and_other_widgets_can_be_linked():
+    (one, _), (other, _) = lively(scene, **CONTROLS), lively(scene, **CONTROLS)
+    play = ipywidgets.Play(min=0, max=1)
+    ipywidgets.link((one, "depth"), (other, "depth"))
+    ipywidgets.dlink((play, "value"), (one, "extra"))
+    other.depth, play.value = 4, 1
+    assert (one.depth, one.extra, other.extra) == (4, 1, 0)
+
+
+def test_a_control_that_would_hide_a_part_of_every_widget_is_refused():
+    def f(layout):
+        return scene(True, "relu", 1, 0)
+
+    with pytest.raises(ExploreError, match="every widget has a 'layout' of its own. Rename that control"):
+        lively(f, layout=[1, 2])
 
 
 def test_labels_are_text_never_markup():
     def hostile(a):
         return dict(data=[dict(x=[1], y=[1], name="<img src=x>")], layout=dict(title="<script>alert(1)</script>"))
 
-    _, _, result, _, data = panel(Explorer(hostile, bind(hostile, dict(a=True)), DEFAULT)).children
-    assert "<script>" not in result.value and "&lt;script&gt;" in result.value
-    assert "<img" not in data.value
+    widget, _ = lively(hostile, a=True)
+    assert "<script>alert" not in widget.markup and "&lt;script&gt;alert" in widget.markup
+    assert "<img" not in widget.markup
 
 
 def test_the_decorated_function_still_calls(monkeypatch):
     monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
     decorated = explore(**CONTROLS)(scene)
     assert decorated(True, "tanh", 2, 0)["layout"]["title"] == "depth 2, tanh"
+    assert decorated.widget.depth == 1
+    monkeypatch.setenv("PLUSX_EXPLORE", "static")
+    assert explore(skip=True, activation=["relu"], depth=[1], extra=[0])(scene).widget is None
+
+
+# ---- ahead of the reader ---------------------------------------------------------------------------------------------
+
+
+def steady(a, b):
+    return dict(data=[dict(x=[0, 1], y=[a, b])], layout=dict(title=f"{a} {b}"))
+
+
+def told(sent):
+    return [content["state"] for content, _ in sent if "state" in content]
+
+
+def in_a_kernel(monkeypatch, coroutine):
+    """Run it in a loop as a kernel's, where a reader does not have to rest long before states are computed ahead."""
+    monkeypatch.setattr(live, "IDLE", 0.02)
+    try:
+        return asyncio.run(coroutine)
+    finally:
+        live.ahead.stop()
+
+
+def test_at_rest_it_computes_what_is_one_change_away_nearest_first(monkeypatch):
+    async def kernel():
+        widget, sent = lively(steady, a=[0, 1, 2, 3], b=[0, 1])
+        widget.answer({"state": [0, 0]})
+        await asyncio.sleep(0.2)
+        assert told(sent) == [(0, 0), (0, 1), (1, 0), (2, 0), (3, 0)]
+        widget.set_state({"a": 1})  # a state that the view has: it need not ask
+        await asyncio.sleep(0.2)
+        assert told(sent)[5:] == [(1, 1)]
+
+    in_a_kernel(monkeypatch, kernel())
+
+
+def test_it_stops_at_the_first_request_and_when_a_cell_runs(monkeypatch):
+    def slow(a, b):
+        time.sleep(0.02)
+        return steady(a, b)
+
+    async def kernel():
+        widget, sent = lively(slow, a=list(range(20)), b=[0, 1])
+        widget.answer({"state": [0, 0]})
+        await asyncio.sleep(0.1)
+        before = told(sent)
+        assert 1 < len(before) < 10
+        widget.a = 15
+        widget.answer({"state": [15, 0]})
+        assert told(sent) == [*before, (15, 0)]
+        await asyncio.sleep(0.1)
+        assert set(told(sent)[len(before) :]) <= set(one_change_away(widget.explorer, (15, 0))) | {(15, 0)}
+        live.ahead.stop()  # what runs before a cell
+        count = len(sent)
+        await asyncio.sleep(0.1)
+        assert len(sent) == count
+
+    in_a_kernel(monkeypatch, kernel())
+
+
+def test_it_computes_nothing_ahead_that_a_click_would_wait_long_for(monkeypatch):
+    def slow(a):
+        time.sleep(0.03)
+        return steady(a, 0)
+
+    async def kernel():
+        widget, sent = lively(slow, a=list(range(9)))
+        widget.answer({"state": [0]})
+        await asyncio.sleep(0.3)
+        assert told(sent) == [(0,), (1,)]  # it had to be tried once
+
+    monkeypatch.setattr(live, "LONG", 0.02)
+    in_a_kernel(monkeypatch, kernel())
+
+
+def test_an_error_ahead_is_kept_for_who_asks(monkeypatch):
+    async def kernel():
+        widget, sent = lively(scene, **CONTROLS)
+        widget.answer({"state": [1, 0, 0, 0]})
+        await asyncio.sleep(0.3)
+        assert (1, 0, 4, 0) not in told(sent) and (1, 0, 3, 0) in told(sent)
+
+    in_a_kernel(monkeypatch, kernel())
 
 
 # ---- what a notebook's file keeps --------------------------------------------------------------------------------
@@ -143,10 +231,11 @@ def display(monkeypatch):
     def display(function, **controls):
         shown = []
         monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
-        monkeypatch.setattr(IPython.display, "display", shown.append)
+        monkeypatch.setattr(IPython.display, "display", lambda each, raw=False: shown.append(each))
         explore(**controls)(function)
-        (panel,) = shown
-        bundle, _ = DisplayFormatter().format(panel)
+        widget, aside = shown
+        bundle, _ = DisplayFormatter().format(widget)
+        assert bundle["text/html"] in aside["text/html"] and aside["text/plain"] == ""
         assert bundle.keys() == {WIDGET, "text/html", "text/plain"}
         return bundle
 
@@ -231,18 +320,3 @@ def test_vs_code_shows_the_widget_and_falls_back_on_the_html(display):
     bundle = display(scene, **CONTROLS)
     ranked = sorted(bundle, key=lambda mime: next(i for i, start in enumerate(order) if mime.startswith(start)))
     assert ranked == [WIDGET, "text/html", "text/plain"] and "<script" not in bundle["text/html"]
-
-
-@pytest.mark.parametrize("chapter", EXPLORING)
-def test_the_widget_takes_what_the_page_shows(site, chapter):
-    """Each explorer of the book beside a kernel: plotly in Python refuses more than plotly in a page."""
-    ids = re.findall(r'<div class="plusx-explore" id="([^"]+)"', (site / chapter).read_text())
-    assert ids
-    for id in ids:
-        common, leaves = decode(payload(site / chapter, id))
-        count = len(leaves[0]["index"])
-        widget = go.FigureWidget()
-        for at in (0, count - 1, *random.Random(id).sample(range(count), 2)):
-            shown = state(common, leaves, at)
-            _redraw(widget, coloured({"data": shown["data"], "layout": shown["layout"]}, PALETTE))
-            assert len(widget.data) == len(shown["data"])

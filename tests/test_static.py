@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from decoding import decode, state
 
-from plusx.explore import ExploreError, explore, static
+from plusx.explore import ExploreError, static
 from plusx.explore.controls import bind
 from plusx.explore.states import DEFAULT, Explorer
 
@@ -49,7 +49,6 @@ def toggled(skip, kind, depth, hostile):
 
 
 def fragment(function=toggled, **abbreviations):
-    static._shown.clear()
     controls = abbreviations or dict(
         skip=True, kind=["a", "b"], depth=[1, 2, 4, 8, 16], hostile={HOSTILE: HOSTILE, **{x: x for x in "abcde"}}
     )
@@ -144,11 +143,3 @@ def test_a_scale_bar_runs_from_the_least_to_the_greatest_colour():
     assert "</svg> 2</span>" in bar
     common, _ = decode(re.search('class="px-states">([^<]+)<', text).group(1))
     assert common["data"][0]["showscale"] is False
-
-
-def test_two_explorers_of_one_name_are_refused(monkeypatch):
-    monkeypatch.setenv("PLUSX_EXPLORE", "static")
-    static._shown.clear()
-    explore(hostile=["a"], skip=True, kind=["a"], depth=[1])(toggled)
-    with pytest.raises(ExploreError, match="two explorers in this chapter are called 'toggled'"):
-        explore(hostile=["a"], skip=True, kind=["a"], depth=[1])(toggled)

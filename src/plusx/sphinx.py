@@ -32,7 +32,8 @@ def _configure(app, config):
     """
     os.environ["PLUSX_EXPLORE"] = MODE
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    for path in [*sorted(EXPLORE.glob("*.py")), *(EXPLORE.parent / name for name in ("markup.py", "order.py"))]:
+    beside = [Path(__file__).with_name(name) for name in ("markup.py", "order.py")]
+    for path in [*sorted(EXPLORE.glob("*.py")), *beside]:
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
     for name in ("matplotlib", "numpy", "plotly"):
         digest.update(f"\0{name}=={version(name)}".encode())

@@ -7,6 +7,7 @@ an explorer is any function from control values to a plotly figure.
 import os
 
 from .controls import ExploreError, bind
+from .saved import show
 from .states import DEFAULT, Budget, Explorer
 from .static import fragment
 
@@ -45,16 +46,15 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
 
     def decorate(function) -> Explorer:
         explorer = Explorer(function, bind(function, abbreviations), budget)
-        from IPython.display import HTML, display
-
         if os.environ.get("PLUSX_EXPLORE") == "static":
+            from IPython.display import HTML, display
+
             display(HTML(fragment(explorer)))
         else:
-            from .live import Live, aside  # with anywidget and ipywidgets
+            from .live import Live  # with anywidget and ipywidgets
 
             explorer.widget = Live(explorer)
-            display(explorer.widget)
-            display(HTML(aside(explorer.widget.kept["text/html"])), metadata={"plusx": "kept"})
+            show(explorer.widget)
         return explorer
 
     return decorate

@@ -178,14 +178,3 @@ def _rest_while_cells_run():
 def _plotly() -> bytes:
     """All of plotly.js, in the very version that the Python side has, gzipped."""
     return gzip.compress(files("plotly").joinpath("package_data/plotly.min.js").read_bytes(), 6)
-
-
-# JupyterLab and Notebook 7 show a stranger's HTML in place of a widget, and of a reader's own only that its model is
-# not found. For them the HTML stands in a second output too, hidden, and comes forth beside such an error.
-_FAILED = ".jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets):has(+ .jp-OutputArea-child .px-kept)"
-
-
-def aside(kept: str) -> str:
-    """HTML to display after the widget."""
-    style = f"{_FAILED} {{ display: none }} {_FAILED} + * .px-kept {{ display: block !important }}"
-    return f'<style>{style}</style>\n<div class="px-kept" style="display: none">\n{kept}\n</div>'

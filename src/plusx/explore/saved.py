@@ -17,7 +17,22 @@ from .still import still
 PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
 WIDTH = 720  # pixels
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+_FAILED = ".jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets):has(+ .jp-OutputArea-child .px-kept)"
 _HOW = "To switch, run the notebook up to this cell."
+
+
+def show(widget):
+    """Display a widget that has `kept`, by MIME type, and what of it comes forth where a reader's own widget is gone.
+
+    JupyterLab and Notebook 7 show a stranger's HTML in place of a widget, and of the reader's own notebook only that
+    the widget's model is not found. For them the HTML stands in a second output too, hidden until it is needed.
+    """
+    from IPython.display import display
+
+    display(widget)
+    style = f"{_FAILED} {{ display: none }} {_FAILED} + * .px-kept {{ display: block !important }}"
+    page = f'<style>{style}</style>\n<div class="px-kept" style="display: none">\n{widget.kept["text/html"]}\n</div>'
+    display({"text/html": page, "text/plain": ""}, raw=True)
 
 
 def saved(explorer: Explorer, start: tuple[str, dict] | None) -> dict[str, str]:
