@@ -1,0 +1,448 @@
+"""explore.js on a small page: ghosts and pins, the diagram, what a kernel answers, and faults that once were there."""
+
+import base64
+import shutil
+from pathlib import Path
+
+import plotly
+import pytest
+from browser import address, serve
+
+from plusx.explore.controls import bind
+from plusx.explore.live import Live, _plotly
+from plusx.explore.states import DEFAULT, Explorer, packed
+from plusx.explore.static import for_page, fragment
+from plusx.sphinx import ASSETS, EXPLORE
+
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+LOADED = "document.querySelectorAll('.plusx-explore.px-live').length"
+TRACES = """() => document.querySelector('.px-plot').data.map(({ y, opacity, line, hoverinfo, marker }) => ({
+  y: Array.from(y ?? []), opacity: opacity ?? 1, dash: line?.dash, faint: hoverinfo === 'skip',
+  color: line?.color ?? marker?.line?.color }))"""
+
+
+def curve(skip, depth, kind="relu"):
+    y = [depth * x + (10 if skip else 0) for x in range(4)]
+    return dict(
+        data=[dict(x=[0, 1, 2, 3], y=y, name="y")],
+        layout=dict(title=f"{skip} {depth} {kind}", xaxis=dict(range=[0, 3]), yaxis=dict(range=[0, 60])),
+        diagram="[linear kind:kind]:skip",
+    )
+
+
+CONTROLS = dict(skip=True, depth=[1, 2, 4, 8, 16], kind=["relu", "tanh", "identity"])
+
+
+@pytest.fixture
+def page_of(tmp_path, open_page):
+    """Open a page with an explorer of a function, drawn; returns the page and the errors it logs."""
+
+    def page_of(function, query="", drawn=True, setup="", **controls):
+        for name in ASSETS:
+            shutil.copy(EXPLORE / name, tmp_path)
+        shutil.copy(PLOTLY, tmp_path)
+        loads = "".join(
+            f'<link rel="stylesheet" href="{name}">'
+            if name.endswith(".css")
+            else f'<script defer src="{name}" data-plotly="plotly.min.js"></script>'
+            for name in ASSETS
+        )
+        body = fragment(Explorer(function, bind(function, controls), DEFAULT))
+        head = f'<meta charset="utf-8"><title>A page</title>{setup}{loads}'
+        html = f'<html lang="en" data-theme="light"><head>{head}</head><body><main>{body}</main></body></html>'
+        (tmp_path / "page.html").write_text(f"<!doctype html>{html}")
+        page, foreign, errors = open_page((tmp_path / "page.html").as_uri(), solid=False)
+        if query:
+            page.evaluate("(query) => { location.hash = query; location.reload(); }", query)
+            page.wait_for_load_state()
+        if drawn:
+            page.wait_for_function(LOADED)
+        return page, errors
+
+    return page_of
+
+
+def settle(page):
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def press(page, name):
+    page.locator(f"input[name={name}]").first.press("Space" if name == "skip" else "ArrowRight")
+    settle(page)
+
+
+def result(page):
+    return page.locator(".px-result").inner_text()
+
+
+def curves(page):
+    """What is drawn, and the ghosts: the y of each."""
+    traces = page.evaluate(TRACES)
+    return [t["y"] for t in traces if not t["faint"]], [t["y"] for t in traces if t["faint"]]
+
+
+# ---- what was there before -----------------------------------------------------------------------------------------
+
+
+def test_the_last_states_curves_stay_until_the_next_change(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    assert curves(page) == ([[10, 11, 12, 13]], [])
+    press(page, "skip")
+    assert curves(page) == ([[0, 1, 2, 3]], [[10, 11, 12, 13]])
+    press(page, "depth")
+    assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3]])
+    (ghost,) = [trace for trace in page.evaluate(TRACES) if trace["faint"]]
+    assert ghost["opacity"] < 0.5 and ghost["color"] == "#0a78bd"  # of its trace
+    page.locator("button[type=reset]").click()
+    settle(page)
+    assert curves(page) == ([[10, 11, 12, 13]], []) and errors == []
+
+
+def test_a_pinned_state_stays_with_its_name(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    pin, legend = page.get_by_role("button", name="Pin"), page.locator(".px-legend")
+    pin.click()
+    assert pin.get_attribute("aria-pressed") == "true" and "pinned: this state" in legend.inner_text()
+    press(page, "skip")
+    press(page, "depth")
+    assert "pinned: skip on, depth 1" in legend.inner_text()
+    assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3], [10, 11, 12, 13]])
+    assert [trace["dash"] for trace in page.evaluate(TRACES)][1:] == [None, "dot"]
+    pin.click()
+    assert curves(page)[1] == [[0, 1, 2, 3]] and "pinned" not in legend.inner_text()
+    assert errors == []
+
+
+def test_a_link_holds_ghost_and_pin(page_of):
+    page, _ = page_of(curve, **CONTROLS)
+    page.get_by_role("button", name="Pin").click()
+    press(page, "skip")
+    press(page, "depth")
+    before, words = curves(page), page.locator(".px-legend").inner_text()
+    link = address(page)
+    assert page.locator(".px-link").get_attribute("href") == f"#{link.split('#')[1]}"
+    fresh, errors = page_of(curve, query=f"#{link.split('#')[1]}", **CONTROLS)
+    assert curves(fresh) == before and fresh.locator(".px-legend").inner_text() == words
+    wrong, _ = page_of(curve, query="#curve?skip=off&.pin=depth%3D3", **CONTROLS)
+    assert "The link asks for depth=3, which is not offered here." in wrong.locator("[role=alert]").inner_text()
+    assert errors == []
+
+
+def test_paper_has_neither(page_of):
+    page, _ = page_of(curve, **CONTROLS)
+    page.get_by_role("button", name="Pin").click()
+    press(page, "skip")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    settle(page)
+    assert curves(page)[1] == [] and not page.locator(".px-pinned").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    settle(page)
+    assert len(curves(page)[1]) == 1
+
+
+def test_only_what_speaks_leaves_a_ghost(page_of):
+    def mixed(skip, unit):
+        x = [0, 1, 2]
+        data = [
+            dict(type="bar", x=x, y=[skip, 2, 3]),
+            dict(x=x, y=[skip, 1, 1], mode="lines", line=dict(width=1)),  # one of many thin ones
+            dict(x=x, y=[skip, 1, 2], mode="lines", opacity=0.3),
+            dict(x=x, y=[skip, 1, 2], mode="text", text=["a", "b", "c"]),
+            dict(x=x, y=[skip, 5, 5], mode="lines", yaxis="y2"),
+            dict(x=x, y=[skip, 5, 6], mode="markers+text", text=["a", "b", "c"]),
+        ]
+        second = dict(domain=[0.6, 1], title=unit)  # its numbers mean another thing
+        return dict(data=data, layout=dict(title=f"{skip} {unit}", yaxis=dict(domain=[0, 0.5]), yaxis2=second))
+
+    page, errors = page_of(mixed, skip=True, unit=["m", "s"])
+    press(page, "skip")
+    assert curves(page)[1] == [[1, 2, 3], [1, 5, 5], [1, 5, 6]]
+    places = page.evaluate("[...document.querySelectorAll('.barlayer .point path')].map((p) => p.getBBox().x)")
+    assert places[:3] == pytest.approx(places[3:], abs=0.5)  # its bars stand where the trace's do
+    press(page, "unit")
+    assert curves(page)[1] == [[0, 2, 3], [0, 5, 6]] and errors == []
+
+    def heat(skip):
+        return dict(data=[dict(type="heatmap", x=[0, 1], y=[0], z=[[int(skip), 1]])], layout=dict(title=f"{skip}"))
+
+    page, _ = page_of(heat, skip=True)
+    press(page, "skip")
+    assert len(page.evaluate(TRACES)) == 1 and page.get_by_role("button", name="Pin").count() == 0
+
+
+def test_a_change_moves_unless_the_reader_wants_none(page_of):
+    page, _ = page_of(curve, **CONTROLS)
+    press(page, "depth")
+    path = "getComputedStyle(document.querySelector('.scatterlayer path.js-line')).transitionDuration"
+    assert page.evaluate(path) == "0.2s, 0.2s"
+    press(page, "depth")
+    moving = "document.getAnimations().filter((a) => a.effect.target.matches('.js-line')).length"
+    assert page.evaluate(moving) > 0
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(path) == "0s"
+
+
+# ---- the diagram ---------------------------------------------------------------------------------------------------
+
+
+def test_a_part_of_the_diagram_presses_its_control_and_follows_it(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    skip, kind = page.locator("[data-set=skip]"), page.locator("[data-set=kind]")
+    skip.click()
+    assert result(page) == "False 1 relu" and skip.get_attribute("aria-checked") == "false"
+    assert not page.locator("input[name=skip]").is_checked() and "skip=off" in address(page)
+    skip.press("Enter")
+    assert result(page) == "True 1 relu" and skip.get_attribute("aria-checked") == "true"
+    skip.press("ArrowRight")
+    assert kind.evaluate("part => part === document.activeElement")
+    kind.press("Space")
+    assert result(page) == "True 1 identity"
+    page.get_by_text("tanh", exact=True).first.click()
+    assert kind.locator("text").text_content() == "tanh" and errors == []
+    settle(page)
+    assert curves(page)[0] == [[10, 11, 12, 13]]
+
+
+def test_an_order_that_changes_with_the_state_is_drawn_whole(page_of):
+    orders = {"original": "[weight norm relu weight norm]:skip relu", "pre": "[norm relu weight]:skip norm"}
+
+    def f(skip, order):
+        return curve(skip, 1) | {"diagram": orders[order]}
+
+    page, errors = page_of(f, skip=True, order=list(orders))
+    words = "[...document.querySelectorAll('.px-piece text')].map((t) => t.textContent)"
+    assert page.evaluate(words) == ["weight", "norm", "relu", "weight", "norm", "relu"]
+    page.locator("input[name=order]").first.press("ArrowRight")
+    assert page.evaluate(words) == ["norm", "relu", "weight", "norm"]
+    page.locator("[data-set=skip]").click()
+    assert page.evaluate(words) == ["norm", "relu", "weight", "norm"] and errors == []
+
+
+# ---- faults that were there -----------------------------------------------------------------------------------------
+
+
+def test_a_word_that_is_called_like_a_colour_stays_a_word(page_of):
+    def f(skip):
+        trace = dict(
+            type="bar", x=["C0", "ink", "grid"], y=[1, 2, 3], name="muted", marker=dict(color=["C1", "ink", "C2"])
+        )
+        layout = dict(title="C0", xaxis=dict(title="grid"), yaxis=dict(title="C1", linecolor="C1"))
+        return dict(data=[trace], layout=layout)
+
+    page, _ = page_of(f, skip=True)
+    shown = page.evaluate("[...document.querySelectorAll('.px-plot text')].map((t) => t.textContent)")
+    assert {"C0", "ink", "grid", "C1"} <= set(shown)
+    fills = page.evaluate("[...document.querySelectorAll('.barlayer .point path')].map((p) => p.style.fill)")
+    assert fills == ["rgb(213, 94, 0)", "rgb(34, 38, 46)", "rgb(11, 170, 83)"]
+    still = page.locator(".px-still.px-wide").evaluate("s => s.textContent")
+    assert "C0" in still and "grid" in still
+
+
+def test_a_trace_without_x_is_drawn_in_each_state(page_of):
+    def f(skip, depth):
+        layout = dict(title=f"{skip} {depth}", xaxis=dict(range=[0, 2]), yaxis=dict(range=[0, 60]))
+        return dict(data=[dict(y=[int(skip), depth, 3])], layout=layout)
+
+    page, errors = page_of(f, skip=True, depth=[1, 2, 4, 8, 16])
+    lines = set()
+    for name in ("skip", "depth", "depth", "skip"):
+        press(page, name)
+        lines.add(page.evaluate("document.querySelector('.js-line').getAttribute('d')"))
+    assert len(lines) == 4 and errors == []
+
+
+def test_where_plotlys_inner_steps_fail_all_is_drawn_anew(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    press(page, "skip")
+    page.evaluate("""() => {
+        const plot = document.querySelector('.px-plot');
+        const { react } = Plotly;
+        Object.defineProperty(plot, 'calcdata', { get() { throw new Error(); }, configurable: true });
+        Plotly.react = (...all) => { delete plot.calcdata; return react(...all); }; }""")
+    press(page, "depth")
+    assert curves(page)[0] == [[0, 2, 4, 6]] and errors == []
+    page.evaluate("() => { Plotly.react = () => { throw new Error('no need'); }; }")
+    press(page, "depth")
+    assert curves(page)[0] == [[0, 4, 8, 12]] and errors == []
+
+
+def test_plotly_is_asked_for_again_after_it_failed(page_of, tmp_path):
+    setup = """<script>addEventListener('DOMContentLoaded', () => {
+      const { append } = document.head;
+      document.head.append = (script) => {
+        window.asked = (window.asked ?? 0) + 1;
+        if (!window.online) script.src = 'gone.js';
+        append.call(document.head, script);
+      }; });</script>"""
+    page, _ = page_of(curve, setup=setup, drawn=False, **CONTROLS)
+    alert = page.locator("[role=alert]")
+    alert.get_by_text("The plotting library did not load").wait_for()
+    press(page, "skip")
+    assert result(page) == "False 1 relu"  # the words follow
+    page.evaluate("window.online = true")
+    press(page, "depth")
+    page.wait_for_function(LOADED)
+    settle(page)
+    assert curves(page)[0] == [[0, 2, 4, 6]] and alert.is_hidden()
+
+
+def test_reset_is_one_change(page_of):
+    page, _ = page_of(curve, **CONTROLS)
+    for name in ("skip", "depth", "kind"):
+        press(page, name)
+    page.evaluate("""() => {
+        const result = document.querySelector('.px-result');
+        window.words = [];
+        new MutationObserver(() => words.push(result.textContent)).observe(result, { childList: true }); }""")
+    page.locator("button[type=reset]").click()
+    settle(page)
+    assert page.evaluate("words") == ["True 1 relu"]
+
+
+# ---- beside a kernel -------------------------------------------------------------------------------------------------
+
+LIKE_ANYWIDGET = """async (esm) => {
+  const url = URL.createObjectURL(new Blob([esm], { type: 'text/javascript' }));
+  window.widget = (await import(url)).default;
+}"""
+# A model as anywidget gives it, whose kernel answers from `answers`: what is not there it leaves unanswered.
+MODEL = """([markup, answers, names]) => {
+  const listeners = [];
+  const bytes = (text) => new DataView(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)).buffer);
+  const state = Object.fromEntries(names.map((name) => [name, 0]));
+  state.skip = 1;
+  window.sent = [];
+  window.kernel = {
+    say: (event, ...words) => [...listeners].forEach(([name, call]) => name === event && call(...words)),
+    tell: (content, payload) => kernel.say('msg:custom', content, payload ? [bytes(payload)] : []),
+    set(changes) {
+      Object.assign(state, changes);
+      for (const key of Object.keys(changes)) kernel.say(`change:${key}`);
+    },
+    listeners, state,
+  };
+  const model = {
+    get: (name) => (name === 'markup' ? markup : state[name]),
+    set: (name, value) => { if (state[name] !== value) kernel.set({ [name]: value }); },
+    save_changes: () => sent.push({ saved: { ...state } }),
+    on: (name, call) => listeners.push([name, call]),
+    off: (name, call) => listeners.splice(listeners.findIndex((each) => each[0] === name && each[1] === call), 1),
+    send: (question) => {
+      if (window.dead) throw new Error('Cannot send');
+      sent.push(question);
+      const key = question.plotly ? 'plotly' : question.state.join();
+      setTimeout(() => { if (answers[key]) kernel.tell(answers[key].content, answers[key].payload); });
+    },
+  };
+  window.view = () => {
+    const el = document.body.appendChild(document.createElement('div'));
+    return widget.render({ model, el });
+  };
+}"""
+
+
+@pytest.fixture
+def hosted(tmp_path, open_page):
+    """A page as a notebook's, where window.view() makes a view of one model; states of depth 16 are never answered."""
+    explorer = Explorer(curve, bind(curve, CONTROLS), DEFAULT)
+    answers = {"plotly": dict(content={"plotly": True}, payload=base64.b64encode(_plotly()).decode())}
+    for state in explorer.states:
+        if state[1] != 4:
+            answers[",".join(map(str, state))] = dict(content={"state": state}, payload=payload(explorer, state))
+    answers["1,3,0"] = dict(content={"state": (1, 3, 0), "error": "explore: curve(depth=8) raised ValueError: eight."})
+    widget = Live(explorer)
+    (tmp_path / "page.html").write_text(f"<!doctype html><title>A notebook</title><style>{widget._css}</style>")
+    (tmp_path / "favicon.ico").touch()
+    with serve(tmp_path) as url:
+        page, _, errors = open_page(f"{url}/page.html", solid=False)
+        page.set_default_timeout(10_000)
+        page.evaluate(LIKE_ANYWIDGET, widget._esm)
+        page.evaluate(MODEL, [widget.markup, answers, list(CONTROLS)])
+        yield page, errors
+
+
+def payload(explorer, state):
+    title, figure = explorer.figure(state)
+    return base64.b64encode(packed([(title, for_page(figure))], 1)).decode()
+
+
+def test_two_views_of_one_model_share_its_state(hosted):
+    page, errors = hosted
+    page.evaluate("void [view(), view()]")
+    page.wait_for_function(f"{LOADED} === 2")
+    assert page.evaluate("sent.filter((each) => each.plotly).length") == 1  # plotly comes once
+    one, other = page.locator(".plusx-explore").all()
+    one.locator("input[name=skip]").click()
+    other.get_by_text("False 1 relu").wait_for()
+    assert not other.locator("input[name=skip]").is_checked()
+    other.get_by_text("tanh", exact=True).first.click()
+    one.get_by_text("False 1 tanh").wait_for()
+    page.evaluate("kernel.set({ skip: 1, depth: 2, kind: 0 })")  # as Python sets them
+    for each in (one, other):
+        each.get_by_text("True 4 relu").wait_for()
+    assert page.evaluate("sent.filter((each) => each.state?.join() === '1,2,0').length") <= 2
+    assert errors == []
+
+
+def test_a_state_computed_ahead_needs_no_question(hosted):
+    page, _ = hosted
+    page.evaluate("void view()")
+    page.wait_for_function(LOADED)
+    ahead = payload(Explorer(curve, bind(curve, CONTROLS), DEFAULT), (0, 0, 0))
+    page.evaluate("(payload) => kernel.tell({ state: [0, 0, 0] }, payload)", ahead)
+    page.wait_for_timeout(50)
+    page.evaluate("window.sent = []")
+    click = "() => { document.querySelector('input').click(); return document.querySelector('.px-result').innerText; }"
+    assert page.evaluate(click) == "False 1 relu"
+    assert [each for each in page.evaluate("sent") if "state" in each] == []
+
+
+def test_waiting_failing_and_a_kernel_that_is_gone_are_told(hosted):
+    page, errors = hosted
+    page.evaluate("void view()")
+    page.wait_for_function(LOADED)
+    alert, depth = page.locator("[role=alert]"), page.locator("input[name=depth]")
+    depth.press("End")  # never answered
+    alert.get_by_text("Computing this state …").wait_for(timeout=2000)
+    assert result(page) == "True 1 relu" and depth.input_value() == "4"
+    alert.get_by_text("No answer from the kernel yet: it is busy, or it was stopped.").wait_for(timeout=6000)
+    depth.press("ArrowLeft")  # fails
+    alert.get_by_text("explore: curve(depth=8) raised ValueError: eight. The picture is the last good one.").wait_for()
+    depth.press("ArrowLeft")
+    page.get_by_text("True 4 relu").wait_for()
+    assert alert.is_hidden()
+    page.evaluate("window.dead = true")
+    page.locator("input[name=skip]").click()
+    alert.get_by_text("The kernel no longer has this explorer, as after a restart: run its cell again.").wait_for()
+    depth.press("Home")
+    page.locator("input[name=skip]").click()  # known from the start
+    page.get_by_text("True 1 relu").wait_for()
+    assert alert.is_hidden() and errors == []
+
+
+def test_reset_is_one_question_and_a_closed_view_leaves_nothing(hosted):
+    page, _ = hosted
+    page.evaluate("void (window.ending = view())")
+    page.wait_for_function(LOADED)
+    page.locator("input[name=skip]").click()
+    page.get_by_text("tanh", exact=True).first.click()
+    page.get_by_text("False 1 tanh").wait_for()
+    page.evaluate("window.sent = []")
+    page.locator("button[type=reset]").click()
+    page.wait_for_timeout(100)
+    assert page.evaluate("sent") == [{"saved": {"skip": 1, "depth": 0, "kind": 0}}]
+    page.evaluate("void ending()")
+    page.wait_for_timeout(50)
+    assert page.evaluate("kernel.listeners.length") == 0
+
+
+def test_it_looks_as_its_application_does(hosted):
+    page, _ = hosted
+    page.evaluate("void view()")
+    page.wait_for_function(LOADED)
+    ink = "getComputedStyle(document.querySelector('.px-plot text')).fill"
+    assert page.evaluate(ink) == "rgb(34, 38, 46)"
+    page.evaluate("() => { document.body.style.color = 'oklch(0.95 0 0)'; }")
+    page.wait_for_function(f"{ink} === 'rgb(230, 232, 235)'")
+    assert page.locator(".plusx-explore").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(24, 28, 34)"
