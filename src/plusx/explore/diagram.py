@@ -125,11 +125,11 @@ def _switch(tie: Tie, word: str, line: str, known: tuple) -> _Switch:
     on = tuple(index in mine for index in range(len(labels))) if mine else values
     others = [index for index in range(len(labels)) if not (on[index] and mine)]
     offs = [index for index in others if not values[index]]
-    ons = mine or [index for index in range(len(labels)) if values[index]]
+    wanted = mine or [index for index in range(len(labels)) if values[index]]
 
     def press(index: int) -> int | None:
         following = [other for other in others if other > index] + [other for other in others if other < index]
-        choice = (offs or following) if on[index] else ons
+        choice = (offs or following) if on[index] else wanted
         return choice[0] if choice else None
 
     role = "switch" if tie.labels or not all(values) else "button"
