@@ -22,10 +22,19 @@ OPTIONS = dict(
     norm=["none", "pre", "post"], attention_skip=True, FFN_skip=True, activation=["relu", "gelu", "identity"]
 )
 # A layer of the playground, half by half.
-ATTENTION = "attention:[norm:norm=before_the_branch attention]:skip norm:norm=after_the_addition"
-FFN = "FFN:[norm:norm=before_the_branch linear activation:activation linear]:skip norm:norm=after_the_addition"
-HALF = dict(skip=True, norm=["off", "before the branch", "after the addition"])
-KINDS = ["off", "ReLU", "GELU", "tanh"]
+NORM = ["off", "before the branch", "after the addition"]
+HALVES = [
+    (
+        "attention:[norm:norm_of_attention=before_the_branch attention]:skip_around_attention "
+        "norm:norm_of_attention=after_the_addition",
+        dict(attention=True, skip_around_attention=True, norm_of_attention=NORM),
+    ),
+    (
+        "FFN:[norm:norm_of_FFN=before_the_branch W₁ activation:activation W₂]:skip_around_FFN "
+        "norm:norm_of_FFN=after_the_addition",
+        dict(FFN=True, skip_around_FFN=True, norm_of_FFN=NORM, activation=["off", "ReLU", "GELU", "tanh"]),
+    ),
+]
 
 
 def controls(**options):
@@ -186,13 +195,17 @@ def test_a_state_is_drawn_within_a_millisecond():
 
 
 def test_a_layer_of_the_playground_needs_sixty_drawings_and_little_room():
-    halves = [(ATTENTION, controls(attention=True, **HALF)), (FFN, controls(FFN=True, **HALF, activation=KINDS))]
-    table = [draw(line, given, state) for line, given in halves for state in states(given)]
-    assert len(table) == 12 + 48
-    assert len(gzip.compress(json.dumps(table).encode(), 9)) < 15_000
+    tables = [table(line, controls(**options)) for line, options in HALVES]
+    assert [len(each) for each in tables] == [12, 48]
+    assert len(gzip.compress(json.dumps(tables).encode(), 9)) < 15_000
 
 
 # Pressed, in Chromium
+
+
+def table(line, given):
+    """The pieces of every state, by the state as JSON."""
+    return {json.dumps(state).replace(" ", ""): draw(line, given, state) for state in states(given)}
 
 
 def html(*lines, theme="light"):
@@ -204,8 +217,7 @@ def html(*lines, theme="light"):
     for line, options in lines:
         given = controls(**options)
         start = tuple(control.start for control in given)
-        shown = {str(list(state)).replace(" ", ""): draw(line, given, state) for state in states(given)}
-        tables.append({"names": [control.name for control in given], "start": start, "states": shown})
+        tables.append({"names": [control.name for control in given], "start": start, "states": table(line, given)})
         pieces = "".join(piece["html"] for piece in draw(line, given, start))
         body += f'<div class="plusx-explore"><div class="px-diagram">{pieces}</div></div>'
     return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><title>Diagrams</title>
@@ -305,6 +317,49 @@ def test_keys_that_mean_something_to_the_browser_or_the_notebook_stay_apart(open
         page.keyboard.press(key)
     assert page.evaluate("heard") == ["Tab", "Alt", "ArrowUp", "a"]
     assert page.evaluate("chosen.length") == 1
+
+
+def test_the_playground_can_put_a_layer_together_from_two_tables(opened):
+    page = opened(*HALVES)
+    page.evaluate(
+        """(tables) => {
+          const values = [[1, 1, 1], [1, 1, 1, 1]]; // as trained
+          const names = [["attention", "skip_around_attention", "norm_of_attention"],
+            ["FFN", "skip_around_FFN", "norm_of_FFN", "activation"]];
+          const node = document.querySelector(".px-diagram");
+          document.querySelectorAll(".plusx-explore")[1].remove();
+          const layer = node.cloneNode(); // without the listeners of the first
+          node.replaceWith(layer);
+          const pieces = () => tables.flatMap((table, half) => table[JSON.stringify(values[half])]);
+          const diagram = plusxDiagram(layer, (control, value) => {
+            const half = names[0].includes(control) ? 0 : 1;
+            values[half][names[half].indexOf(control)] = value;
+            window.values = values.flat().join("");
+            diagram.show(pieces());
+          });
+          diagram.show(pieces());
+        }""",
+        [table(line, controls(**options)) for line, options in HALVES],
+    )
+    assert page.locator(".px-end:visible").count() == 1  # the stream leaves at the end of the layer
+    page.keyboard.press("Tab")
+    walked = []
+    for _ in range(9):
+        page.keyboard.press("Space")
+        walked.append((focused(page), page.evaluate("values")))
+        page.keyboard.press("ArrowRight")
+    assert walked == [
+        ("norm of attention, before the branch", "1101111"),
+        ("attention: branch", "0101111"),
+        ("skip around attention", "0001111"),
+        ("norm of attention, after the addition", "0021111"),
+        ("norm of FFN, before the branch", "0021101"),
+        ("FFN: branch", "0020101"),
+        ("activation", "0020100"),
+        ("skip around FFN", "0020000"),
+        ("norm of FFN, after the addition", "0020020"),
+    ]
+    assert page.locator(".px-cut:visible").count() == 2
 
 
 def test_it_works_in_a_shadow_root_that_starts_empty(opened):

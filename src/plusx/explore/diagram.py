@@ -69,17 +69,12 @@ def draw(line: str, controls: tuple[Control, ...], state: tuple[int, ...]) -> li
     """The pieces of a line in a state, from the stream's entrance to its end: {"html": an SVG} each.
 
     A branch with its skip and plus is a piece, and so is each part on the stream. Side by side, their lower ends at one
-    height, they join.
-    Which elements a piece has does not depend on the state.
+    height, they join, also with pieces of other lines. Which elements a piece has does not depend on the state.
 
     ExploreError: naming line and word, where a line cannot be read or a tie has no such control or label.
     """
     known = tuple((c.name, c.title, c.labels, tuple(map(_is_on, c.values, c.labels))) for c in controls)
-    pieces = _pieces(line, known)
-    return [
-        {"html": _svg(piece, tuple((at, state[at]) for at in piece.at), index == len(pieces) - 1)}
-        for index, piece in enumerate(pieces)
-    ]
+    return [{"html": _svg(piece, tuple((at, state[at]) for at in piece.at))} for piece in _pieces(line, known)]
 
 
 def _is_on(value, label: str) -> bool:
@@ -138,13 +133,11 @@ def _switch(tie: Tie, word: str, line: str, known: tuple) -> _Switch:
 
 
 @cache
-def _svg(piece: _Piece, state: tuple, is_last: bool) -> str:
+def _svg(piece: _Piece, state: tuple) -> str:
     """One piece. state: the value of each control that it shows, as (which control, which value)."""
     drawn, width, label = (_branch if piece.residual else _on_stream)(piece, dict(state))
     top = 0 if piece.residual else TOP + 16
-    if is_last:
-        drawn += f'<path class="px-tip" d="M{width} {WIRE - 5}v10l9-5z"/>'
-        width += 10
+    drawn += f'<path class="px-tip px-end" d="M{width} {WIRE - 5}v10l9-5z"/>'  # beyond the edge of the last piece
     return (
         f'<svg class="px-piece" role="img" aria-label="{html.escape(label)}" width="{width}" height="{HEIGHT - top}" '
         f'viewBox="0 {top} {width} {HEIGHT - top}">{drawn}</svg>'
