@@ -27,7 +27,7 @@ BENDING = {"activation", "relu", "gelu", "tanh", "sigmoid", "silu"}  # drawn rou
 HEIGHT, TOP, WIRE = 84, 22, 62
 EDGE = 12  # from a piece's end to its first thing
 LEAD = 14  # from the tap to the first box, and from the last to the plus
-GAP = 9  # between boxes
+GAP = 8  # between boxes
 RADIUS = 9  # of the plus
 BOX = 28  # how high a box is
 FONT = FontProperties(family="DejaVu Sans", size=13)  # about as wide as any that a system has for its interface
@@ -69,17 +69,12 @@ def draw(line: str, controls: tuple[Control, ...], state: tuple[int, ...]) -> li
     """The pieces of a line in a state, from the stream's entrance to its end: {"html": an SVG} each.
 
     A branch with its skip and plus is a piece, and so is each part on the stream. Side by side, their lower ends at one
-    height, they join.
-    Which elements a piece has does not depend on the state.
+    height, they join, also with pieces of other lines. Which elements a piece has does not depend on the state.
 
     ExploreError: naming line and word, where a line cannot be read or a tie has no such control or label.
     """
     known = tuple((c.name, c.title, c.labels, tuple(map(_is_on, c.values, c.labels))) for c in controls)
-    pieces = _pieces(line, known)
-    return [
-        {"html": _svg(piece, tuple((at, state[at]) for at in piece.at), index == len(pieces) - 1)}
-        for index, piece in enumerate(pieces)
-    ]
+    return [{"html": _svg(piece, tuple((at, state[at]) for at in piece.at))} for piece in _pieces(line, known)]
 
 
 def _is_on(value, label: str) -> bool:
@@ -125,11 +120,11 @@ def _switch(tie: Tie, word: str, line: str, known: tuple) -> _Switch:
     on = tuple(index in mine for index in range(len(labels))) if mine else values
     others = [index for index in range(len(labels)) if not (on[index] and mine)]
     offs = [index for index in others if not values[index]]
-    ons = mine or [index for index in range(len(labels)) if values[index]]
+    wanted = mine or [index for index in range(len(labels)) if values[index]]
 
     def press(index: int) -> int | None:
         following = [other for other in others if other > index] + [other for other in others if other < index]
-        choice = (offs or following) if on[index] else ons
+        choice = (offs or following) if on[index] else wanted
         return choice[0] if choice else None
 
     role = "switch" if tie.labels or not all(values) else "button"
@@ -138,71 +133,71 @@ def _switch(tie: Tie, word: str, line: str, known: tuple) -> _Switch:
 
 
 @cache
-def _svg(piece: _Piece, state: tuple, is_last: bool) -> str:
+def _svg(piece: _Piece, state: tuple) -> str:
     """One piece. state: the value of each control that it shows, as (which control, which value)."""
-    values = dict(state)
-    whole = not piece.branch or piece.branch.on[values[piece.branch.at]]  # whether the branch is there
-    joined = not piece.skip or piece.skip.on[values[piece.skip.at]]
-    x = start = EDGE + LEAD if piece.residual else EDGE
-    y = TOP if piece.residual else WIRE
-    alone, of_branch, words = "", "", []
-    for name, switch in piece.parts:
-        texts = switch.choices if switch else ()
-        width = max(30, *(_width(text) + 16 for text in (name, *texts)[bool(texts) :]))
-        text, on = name, whole
-        if switch:
-            value = values[switch.at]
-            on = switch.on[value]
-            text = (switch.labels[value] if on else texts[0]) if texts else name
-        box = _box(x, y, width, text, name)
-        if switch:
-            alone += _group("px-part", switch, value, _named(switch, name, value), box)
-        elif piece.branch:
-            of_branch += box
-        else:
-            alone += f'<g class="px-part">{box}</g>'
-        words.append(text if on else f"{text} off")
-        x += width + GAP
-    end = x - GAP if piece.parts else start + 30
-    if piece.branch and of_branch:
-        value = values[piece.branch.at]
-        of_branch = _group("px-part", piece.branch, value, _named(piece.branch, "branch", value), of_branch)
-    if not piece.residual:
-        top, width, label = TOP + 16, end + EDGE, f"on the stream: {words[0]}"
-        drawn = f'<path class="px-stream" d="M0 {WIRE}H{width}"/>{alone}'
-    else:
-        top, width, plus = 0, end + LEAD + RADIUS + 2 + EDGE, end + LEAD + 2
-        label = f"branch{'' if whole else ' removed'}: {', '.join(words) or 'nothing'}"
-        label += f"{'; added to the stream' if whole else ''}{'' if joined else '; skip cut'}"
-        skip = _skip(EDGE, plus)
-        if piece.skip:
-            value = values[piece.skip.at]
-            skip = _group("px-skip", piece.skip, value, _named(piece.skip, "skip", value), skip)
-        else:
-            skip = f'<g class="px-skip">{skip}</g>'
-        drawn = (
-            f'<path class="px-stream" d="M0 {WIRE}H{EDGE}M{plus} {WIRE}H{width}"/>{skip}'
-            f'<g class="px-branch" data-on="{_said(whole)}">'
-            f'<path class="px-wire" d="M{EDGE} {WIRE}V{TOP + 6}q0-6 6-6H{plus - 6}q6 0 6 6V{WIRE - RADIUS - 5}"/>'
-            f'<path class="px-tip" d="M{plus - 4} {WIRE - RADIUS - 7}h8l-4 7z"/>{of_branch}{alone}</g>'
-            f'<circle class="px-tap" cx="{EDGE}" cy="{WIRE}" r="3.5"/>'
-            f'<circle class="px-plus" cx="{plus}" cy="{WIRE}" r="{RADIUS}"/>'
-            f'<path class="px-cross" d="M{plus - 5} {WIRE}h10m-5-5v10"/>'
-        )
-    if is_last:
-        drawn += f'<path class="px-tip" d="M{width} {WIRE - 5}v10l9-5z"/>'
-        width += 10
+    drawn, width, label = (_branch if piece.residual else _on_stream)(piece, dict(state))
+    top = 0 if piece.residual else TOP + 16
+    drawn += f'<path class="px-tip px-end" d="M{width} {WIRE - 5}v10l9-5z"/>'  # beyond the edge of the last piece
     return (
         f'<svg class="px-piece" role="img" aria-label="{html.escape(label)}" width="{width}" height="{HEIGHT - top}" '
         f'viewBox="0 {top} {width} {HEIGHT - top}">{drawn}</svg>'
     )
 
 
+def _on_stream(piece: _Piece, values: dict[int, int]) -> tuple[str, int, str]:
+    """Elements, width and words of a part on the stream. values: of the controls."""
+    drawn, words, end = _parts(piece, values, EDGE, WIRE)
+    width = end + EDGE
+    return f'<path class="px-stream" d="M0 {WIRE}H{width}"/>{drawn}', width, f"on the stream: {words}"
+
+
+def _branch(piece: _Piece, values: dict[int, int]) -> tuple[str, int, str]:
+    """The same of a branch with its skip and plus."""
+    drawn, words, end = _parts(piece, values, EDGE + LEAD, TOP)
+    plus = end + LEAD + 2
+    width = plus + RADIUS + EDGE
+    is_there, is_joined = _is_there(piece.branch, values), _is_there(piece.skip, values)
+    label = f"branch: {words}; added to the stream" if is_there else f"branch removed: {words}"
+    drawn = (
+        f'<path class="px-stream" d="M0 {WIRE}H{EDGE}M{plus} {WIRE}H{width}"/>'
+        f'<g class="px-branch" data-on="{_said(is_there)}">'
+        f'<path class="px-wire" d="M{EDGE} {WIRE}V{TOP + 6}q0-6 6-6H{plus - 6}q6 0 6 6V{WIRE - RADIUS - 5}"/>'
+        f'<path class="px-tip" d="M{plus - 4} {WIRE - RADIUS - 7}h8l-4 7z"/>{drawn}</g>'
+        f"{_group('px-skip', piece.skip, values, 'skip', _skip(EDGE, plus))}"
+        f'<circle class="px-tap" cx="{EDGE}" cy="{WIRE}" r="3.5"/>'
+        f'<circle class="px-plus" cx="{plus}" cy="{WIRE}" r="{RADIUS}"/>'
+        f'<path class="px-cross" d="M{plus - 5} {WIRE}h10m-5-5v10"/>'
+    )
+    return drawn, width, label if is_joined else f"{label}; skip cut"
+
+
+def _parts(piece: _Piece, values: dict[int, int], x: int, y: int) -> tuple[str, str, int]:
+    """Boxes side by side from x on: the elements, their words, and where they end."""
+    groups, common, words = [], [], []  # common: the boxes that press the branch
+    for name, switch in piece.parts:
+        choices = switch.choices if switch else ()
+        width = max(30, *(_width(word) + 14 for word in choices or [name]))
+        is_on, word = _is_there(switch or piece.branch, values), name
+        if choices:
+            word = switch.labels[values[switch.at]] if is_on else choices[0]
+        box = _box(x, y, width, word, name)
+        if switch or not piece.branch:
+            groups.append(_group("px-part", switch, values, name, box))
+        else:
+            groups += [] if common else [""]  # the place of them all
+            common.append(box)
+        words.append(word if is_on else f"{word} off")
+        x += width + GAP
+    if common:
+        groups[groups.index("")] = _group("px-part", piece.branch, values, "branch", "".join(common))
+    return "".join(groups), ", ".join(words) or "nothing", x - GAP if words else x + 30
+
+
 def _box(x: int, y: int, width: int, text: str, name: str) -> str:
     """A part: its hit area, its box, its word, and the line that runs through where the part is off."""
     top, rx = y - BOX // 2, BOX // 2 if name.lower() in BENDING else 4
     return (
-        f'<rect class="px-hit" x="{x - 4}" y="{y - 20}" width="{width + 8}" height="40" rx="{rx + 4}"/>'
+        f'<rect class="px-hit" x="{x - GAP // 2}" y="{y - 20}" width="{width + GAP}" height="40" rx="{rx + GAP // 2}"/>'
         f'<rect class="px-box" x="{x}" y="{top}" width="{width}" height="{BOX}" rx="{rx}"/>'
         f'<text x="{x + width / 2:g}" y="{y + 4.5:g}">{html.escape(text)}</text>'
         f'<path class="px-strike" d="M{x} {y}h{width}"/>'
@@ -219,12 +214,13 @@ def _skip(tap: int, plus: int) -> str:
     )
 
 
-def _group(kind: str, switch: _Switch, value: int, name: str, drawn: str) -> str:
+def _group(kind: str, switch: _Switch | None, values: dict[int, int], word: str, drawn: str) -> str:
     """Elements that a press takes as one; a picture, where there is nothing to choose."""
-    said = f'class="{kind}" data-on="{_said(switch.on[value])}"'
-    if switch.to[value] is not None:
+    said = f'class="{kind}" data-on="{_said(_is_there(switch, values))}"'
+    if switch and switch.to[values[switch.at]] is not None:
+        value = values[switch.at]
         said += f' data-set="{html.escape(switch.control)}" data-to="{switch.to[value]}"'
-        said += f' data-role="{switch.role}" data-name="{html.escape(name)}"'
+        said += f' data-role="{switch.role}" data-name="{html.escape(_named(switch, word, value))}"'
     return f"<g {said}>{drawn}</g>"
 
 
@@ -232,10 +228,14 @@ def _named(switch: _Switch, word: str, value: int) -> str:
     """What a screen reader calls a part: its control, and what it is there if that does not say it."""
     name = switch.title if word in switch.title else f"{switch.title}: {word}"
     if switch.role == "button":
-        return f"{name}, {switch.labels[value]}; press for {switch.labels[switch.to[value] or 0]}"
+        return f"{name}, {switch.labels[value]}; press for {switch.labels[switch.to[value]]}"
     if switch.named:
         return f"{name}, {' or '.join(switch.named)}"
     return f"{name}, {switch.labels[value]}" if switch.choices and switch.on[value] else name
+
+
+def _is_there(switch: _Switch | None, values: dict[int, int]) -> bool:
+    return switch is None or switch.on[values[switch.at]]
 
 
 def _said(is_on: bool) -> str:
