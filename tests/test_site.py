@@ -4,9 +4,11 @@ import random
 import re
 import shutil
 import urllib.request
+from html import unescape
 from pathlib import Path
 
 import pytest
+import yaml
 from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, address, serve
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
@@ -139,6 +141,101 @@ def test_scripts_off_shows_pictures_words_and_numbers(site_url, chapter, open_pa
         choice.locator("summary").click()
         assert choice.locator("p").first.is_visible()
     assert foreign == [] and errors == []
+
+
+def test_a_page_shows_what_a_cell_prints_or_draws_and_not_what_its_last_line_returns(site, name):
+    """A setter's `True`, or the name of an object, says nothing to a reader."""
+    outputs = re.findall(r'<div class="output text_plain[^>]*>(.*?)</pre>', (site / name).read_text(), re.S)
+    assert [re.sub(r"<[^>]*>", "", output).strip() for output in outputs] == []
+
+
+# ---- finding one's way -----------------------------------------------------------------------------------------
+
+
+MENUS = {"primary": "Glossary", "secondary": "Exercises"}  # a link in each
+MENU_WIDTHS = [(side, width) for side in MENUS for width in (390, 768, 980, 1000, 1280)]
+
+
+def menu(page, side):
+    """The button of a menu, the dialog that it opens on a narrow screen, and a link in the menu."""
+    button = page.locator(f".bd-header-article .{side}-toggle")
+    link = page.locator(f"[id^=pst-{side}-sidebar] a", has_text=MENUS[side])
+    return button, page.locator(f"#pst-{side}-sidebar-modal"), link
+
+
+def in_focus(page, inside):
+    return page.evaluate("inside => document.activeElement.closest(inside) !== null", inside)
+
+
+@pytest.mark.parametrize("disk", [False, True], ids=["served", "disk"])
+@pytest.mark.parametrize("side, width", [each for each in MENU_WIDTHS if each not in (("secondary", 1280),)])
+def test_a_menu_opens_takes_the_focus_and_gives_it_back(site, site_url, open_page, side, width, disk):
+    chapter = "chapters/09-depth-without-normalisation.html"
+    page, foreign, errors = open_page((site / chapter).as_uri() if disk else f"{site_url}/{chapter}", width=width)
+    button, dialog, link = menu(page, side)
+    if side == "primary" and width >= 992:  # it stands beside the page, and makes room for it
+        text = page.locator(".bd-article")
+        beside = text.bounding_box()["width"]
+        for shown in (False, True):
+            button.click()
+            link.wait_for(state="visible" if shown else "hidden")
+            page.wait_for_timeout(400)  # it slides
+            assert button.get_attribute("aria-expanded") == str(shown).lower()
+            assert (text.bounding_box()["width"] > beside) != shown
+        assert text.bounding_box()["width"] == beside
+    else:
+        closers = {
+            "button": lambda: dialog.get_by_role("button", name="Close").click(),
+            "Escape": lambda: page.keyboard.press("Escape"),
+            "beside": lambda: page.mouse.click(*(width - 5 if side == "primary" else 5, 500)),
+        }
+        for how, close in closers.items():
+            button.focus()
+            page.keyboard.press("Enter") if how == "Escape" else button.click()
+            dialog.wait_for(state="visible")
+            assert link.is_visible() and in_focus(page, f"#pst-{side}-sidebar-modal"), how
+            close()
+            dialog.wait_for(state="hidden")
+            assert button.evaluate("button => button === document.activeElement"), how
+            assert page.locator(".tooltip").count() == 0, how
+        button.click()
+    link.click()
+    if side == "primary":
+        page.wait_for_url("**/glossary.html*")
+        assert page.locator("h1").first.text_content().startswith("Glossary")
+    else:
+        dialog.wait_for(state="hidden")
+        assert address(page).endswith("#exercises") and page.locator("#exercises h2").is_visible()
+    assert foreign == [] and errors == []
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_what_is_typed_into_a_search_stands_beside_the_icon(site_url, open_page, width, theme):
+    for name in ("index.html", "search.html"):
+        page, _, errors = open_page(f"{site_url}/{name}", width=width, theme=theme)
+        if name == "index.html":
+            page.keyboard.press("Control+k")
+        field = page.locator("form.bd-search").locator("visible=true")
+        field.locator("input").fill("M")
+        icon_ends, letters_begin = field.evaluate("""form => {
+            const input = form.querySelector("input");
+            const inset = parseFloat(getComputedStyle(input).paddingLeft);
+            return [form.querySelector("svg").getBoundingClientRect().right,
+                    input.getBoundingClientRect().left + inset]; }""")
+        assert icon_ends <= letters_begin, name
+        assert errors == []
+
+
+def test_every_page_says_once_what_it_is_and_where(site, name):
+    """Browsers' tabs, search engines and previews: a title, a viewport, and the name of the book from its settings."""
+    book = yaml.safe_load((ROOT / "_config.yml").read_text())["title"]
+    page = (site / name).read_text()
+    assert page.count('name="viewport"') == 1
+    (title,) = re.findall("<title>(.*)</title>", page)
+    title, _, where = unescape(title).partition(" — ")
+    assert (title, where) == (book, "") if name == "index.html" else title and title != book and where == book
+    made_up = name in ("genindex.html", "search.html", "404.html")
+    assert re.findall('property="og:site_name" content="([^"]*)"', page) == ([] if made_up else [book])
 
 
 # ---- one explorer ----------------------------------------------------------------------------------------------
