@@ -7,9 +7,11 @@ import urllib.request
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, address, serve
+from decoding import decode, payload, state
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
 PAGES += ["index.html", "genindex.html", "search.html", "404.html"]
@@ -236,6 +238,50 @@ def test_every_page_says_once_what_it_is_and_where(site, name):
     assert (title, where) == (book, "") if name == "index.html" else title and title != book and where == book
     made_up = name in ("genindex.html", "search.html", "404.html")
     assert re.findall('property="og:site_name" content="([^"]*)"', page) == ([] if made_up else [book])
+
+
+# ---- every state of every explorer -----------------------------------------------------------------------------
+
+
+def within(axis, values):
+    """Which of the values lie on an axis; all where it names no range, or words in place of numbers."""
+    if "range" not in axis or not all(isinstance(value, (int, float)) for value in values):
+        return np.full(len(values), True)
+    values = np.asarray(values, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = np.log10(values) if axis.get("type") == "log" else values
+    return (min(axis["range"]) <= places) & (places <= max(axis["range"]))
+
+
+def panels(figure):
+    """For each pair of axes, how many of its traces' points there are and how many of them lie on both axes."""
+    found = {}
+    for trace in figure["data"]:
+        if trace.get("visible", True) is not True or trace.get("type") == "surface":
+            continue
+        pair = trace.get("xaxis", "x"), trace.get("yaxis", "y")
+        y = trace["y"] if "y" in trace else np.arange(len(trace["x"]))
+        x = trace["x"] if "x" in trace else np.arange(len(y))
+        across, up = (within(figure["layout"].get(f"{axis[0]}axis{axis[1:]}", {}), v) for axis, v in zip(pair, (x, y)))
+        if "z" in trace:
+            there, shown = len(x), across.sum() * up.sum()
+        else:
+            there = sum(all(isinstance(v, str) or np.isfinite(v) for v in point) for point in zip(x, y))
+            shown = (across & up).sum()
+        found[pair] = np.add(found.get(pair, 0), [there, shown])
+    return found
+
+
+def test_in_every_state_each_axis_shows_some_of_what_is_drawn_on_it(site, chapter):
+    blank = {}
+    for name in re.findall(r'class="plusx-explore" id="explore-([^"]+)"', (site / chapter).read_text()):
+        figure, leaves = decode(payload(site / chapter, f"explore-{name}"))
+        for at in range(max(len(leaf["index"]) for leaf in leaves)):
+            drawn = state(figure, leaves, at)
+            for pair, (there, shown) in panels(drawn).items():
+                if there and not shown:
+                    blank.setdefault((name, *pair), []).append(drawn["title"])
+    assert blank == {}
 
 
 # ---- one explorer ----------------------------------------------------------------------------------------------
