@@ -203,3 +203,19 @@ def test_symbols_by_point_are_each_drawn_and_the_legend_shows_the_first():
     marks = still(figure, 720, "p").split("PathCollection", 1)[1]
     assert sorted(re.findall(r'style="fill: ([^;"]+)', marks)) == ["#b67a92", "#d55e00", "none"]
     assert legend(figure).count("<path") == 1 and "<circle" not in legend(figure)
+
+
+@pytest.mark.parametrize("domain", [[0, 1], [0.72, 1]])
+@pytest.mark.parametrize("span", [[0, 1.2], [-0.6, 1], [-1, 3], [-0.6, 7.1], [-30, 2]])
+def test_a_logarithmic_axis_has_the_ticks_that_plotly_gives_it(open_page, span, domain):
+    axis = dict(type="log", range=span, domain=domain, exponentformat="power")
+    data, size = [dict(x=[0, 1], y=[1, 1])], dict(width=720, height=620, margin=dict(l=60, r=16, t=12, b=48))
+    drawn = svg(data, **size, yaxis=axis, xaxis=dict(range=[-1, 2], tickvals=[]))
+    mine = [text.text for text in drawn.iter("text")]
+    page, _, _ = open_page("about:blank", solid=False)
+    page.set_content("<div id='plot'></div>")
+    page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    page.evaluate("figure => Plotly.newPlot('plot', figure)", {"data": data, "layout": {**size, "yaxis": axis}})
+    shown = page.locator(".ytick text").all_text_contents()
+    raised = {**str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), 0x200B: None}
+    assert mine == [text[:2] + text[2:].translate(raised) for text in shown]

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.patches import Ellipse, Rectangle
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from .controls import ExploreError
@@ -23,6 +23,7 @@ from .figures import COLOURS, NEUTRALS, coloured
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#00000{i + 1}" for i, name in enumerate(NEUTRALS)}
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 4)), "longdashdot": "-."}
 # The corners of plotly's markers, in radii from the middle, upwards positive; a circle has none.
 _PLUS = [
@@ -110,7 +111,7 @@ def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str)
         )
     )
     axis.patch.set_alpha(0)
-    axis.tick_params(length=0)
+    axis.tick_params(length=0, which="both")
     axis.set_xmargin(0)
     _scale(axis, "x", xaxis, partner=y)
     _scale(axis, "y", yaxis, partner=x)
@@ -128,6 +129,10 @@ def _scale(axis, side: str, given: dict, partner: str):
         set_("lim", *(10.0 ** np.array(given["range"], float) if log else given["range"]))
     if "tickvals" in given:
         set_("ticks", given["tickvals"], given.get("ticktext"))
+    elif log and np.ptp(given.get("range", 0)) >= 1:
+        ticks = _decades(axis, side, *sorted(given["range"]))
+        set_("ticks", list(ticks), list(ticks.values()))
+        getattr(axis, f"{side}axis").set_minor_locator(NullLocator())
     if given.get("visible") is False:
         return getattr(axis, f"{side}axis").set_visible(False)
     if given.get("showticklabels") is False or given.get("anchor", partner) != partner:
@@ -136,6 +141,20 @@ def _scale(axis, side: str, given: dict, partner: str):
     if title := given.get("title", {}).get("text"):
         set_("label", re.sub(r"<br>", "\n", title))
     axis.grid(given.get("showgrid", True), axis=side)
+
+
+def _decades(axis, side: str, low: float, high: float) -> dict[float, str]:
+    """Ticks of a logarithmic axis by their places, as plotly chooses them: each power of ten, fewer, or 2 and 5 too."""
+    box = axis.get_window_extent()
+    room = box.height / 40 if side == "y" else box.width / 80
+    step = (high - low) / (np.clip(room, 4, 9) + 1)
+    every = int(np.ceil(step)) if step > 0.7 else 1
+    digits = (1,) if step > 0.7 else (1, 2, 5) if step > 0.3 else range(1, 10)
+    ticks = {}
+    for power in range(int(np.floor(low / every)) * every, int(np.floor(high)) + 1, every):
+        name = {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")
+        ticks |= {digit * 10.0**power: str(digit) if digit > 1 else name for digit in digits}
+    return {place: name for place, name in ticks.items() if low <= np.log10(place) <= high}
 
 
 def _draw(axis, trace: dict, colour: str):
