@@ -26,13 +26,15 @@ PICTURE = """root => {
   });
   const nodes = [...plot.querySelectorAll('.main-svg :is(path, text, image)')]
     .filter((node) => !node.closest('.hoverlayer'));
-  const isContour = (node) => node.closest('.contour'); // these never cross, so their order cannot be seen
-  const contours = nodes.filter(isContour).map(shape).sort((a, b) => (a.place < b.place ? -1 : 1));
+  const lies = ({ looks, place }) => `${looks} ${place}`;
+  // These never cross, so their order cannot be seen.
+  const isApart = (node) => node.closest('.contour, [class*=tick], .gridlayer');
+  const apart = nodes.filter(isApart).map(shape).sort((a, b) => (lies(a) < lies(b) ? -1 : 1));
   return { words: root.querySelector('.px-result').textContent,
            label: root.querySelector('.px-figure').getAttribute('aria-label'),
            solids: (plot.data ?? []).filter((trace) => trace.type === 'surface').map((trace) => trace.z.join()),
            camera: JSON.stringify(plot.layout?.scene?.camera ?? null),
-           shapes: [...nodes.filter((node) => !isContour(node)).map(shape), ...contours] };
+           shapes: [...nodes.filter((node) => !isApart(node)).map(shape), ...apart] };
 }"""
 
 
