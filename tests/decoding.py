@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from plusx.explore import Explorer
-from plusx.explore.static import for_page
+from plusx.explore.legend import for_page, legend
 from plusx.playground.page import START, look_at, pack
 
 
@@ -105,4 +105,5 @@ def assert_page_shows(page: str, namespace: dict) -> None:
             indices = explorer.states[at]
             title, live = explorer.figure(indices)
             where = f"{explorer.name}({explorer.describe(indices)})"
-            assert_same(state(figure, leaves, at), {"title": title, **for_page(live)}, where)
+            drawn = {"title": title, **for_page(live), "legend": legend(live, turns=True)}
+            assert_same(state(figure, leaves, at), drawn, where)

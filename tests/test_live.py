@@ -21,7 +21,7 @@ from plusx.explore.figures import normalise, table
 from plusx.explore.live import Live, one_change_away
 from plusx.explore.saved import PALETTE
 from plusx.explore.states import DEFAULT, Explorer
-from plusx.explore.static import for_page
+from plusx.explore.static import as_seen
 
 
 def scene(skip, activation, depth, extra):
@@ -59,7 +59,7 @@ def test_the_kernel_answers_every_state_with_what_the_page_holds_of_it():
         title, figure = widget.explorer.figure(state)
         common, leaves = decode_bytes(packed)
         assert leaves == []
-        assert_same(common, {"title": title, **for_page(figure)})
+        assert_same(common, {"title": title, **as_seen(figure)})
 
 
 def test_an_error_names_the_state_and_is_told_again():

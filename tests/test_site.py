@@ -4,10 +4,14 @@ import random
 import re
 import shutil
 import urllib.request
+from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, address, serve
+from decoding import decode, payload, state
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
 PAGES += ["index.html", "genindex.html", "search.html", "404.html"]
@@ -22,13 +26,15 @@ PICTURE = """root => {
   });
   const nodes = [...plot.querySelectorAll('.main-svg :is(path, text, image)')]
     .filter((node) => !node.closest('.hoverlayer'));
-  const isContour = (node) => node.closest('.contour'); // these never cross, so their order cannot be seen
-  const contours = nodes.filter(isContour).map(shape).sort((a, b) => (a.place < b.place ? -1 : 1));
+  const lies = ({ looks, place }) => `${looks} ${place}`;
+  // These never cross, so their order cannot be seen.
+  const isApart = (node) => node.closest('.contour, [class*=tick], .gridlayer');
+  const apart = nodes.filter(isApart).map(shape).sort((a, b) => (lies(a) < lies(b) ? -1 : 1));
   return { words: root.querySelector('.px-result').textContent,
            label: root.querySelector('.px-figure').getAttribute('aria-label'),
            solids: (plot.data ?? []).filter((trace) => trace.type === 'surface').map((trace) => trace.z.join()),
            camera: JSON.stringify(plot.layout?.scene?.camera ?? null),
-           shapes: [...nodes.filter((node) => !isContour(node)).map(shape), ...contours] };
+           shapes: [...nodes.filter((node) => !isApart(node)).map(shape), ...apart] };
 }"""
 
 
@@ -139,6 +145,145 @@ def test_scripts_off_shows_pictures_words_and_numbers(site_url, chapter, open_pa
         choice.locator("summary").click()
         assert choice.locator("p").first.is_visible()
     assert foreign == [] and errors == []
+
+
+def test_a_page_shows_what_a_cell_prints_or_draws_and_not_what_its_last_line_returns(site, name):
+    """A setter's `True`, or the name of an object, says nothing to a reader."""
+    outputs = re.findall(r'<div class="output text_plain[^>]*>(.*?)</pre>', (site / name).read_text(), re.S)
+    assert [re.sub(r"<[^>]*>", "", output).strip() for output in outputs] == []
+
+
+# ---- finding one's way -----------------------------------------------------------------------------------------
+
+
+MENUS = {"primary": "Glossary", "secondary": "Exercises"}  # a link in each
+MENU_WIDTHS = [(side, width) for side in MENUS for width in (390, 768, 980, 1000, 1280)]
+
+
+def menu(page, side):
+    """The button of a menu, the dialog that it opens on a narrow screen, and a link in the menu."""
+    button = page.locator(f".bd-header-article .{side}-toggle")
+    link = page.locator(f"[id^=pst-{side}-sidebar] a", has_text=MENUS[side])
+    return button, page.locator(f"#pst-{side}-sidebar-modal"), link
+
+
+def in_focus(page, inside):
+    return page.evaluate("inside => document.activeElement.closest(inside) !== null", inside)
+
+
+@pytest.mark.parametrize("disk", [False, True], ids=["served", "disk"])
+@pytest.mark.parametrize("side, width", [each for each in MENU_WIDTHS if each not in (("secondary", 1280),)])
+def test_a_menu_opens_takes_the_focus_and_gives_it_back(site, site_url, open_page, side, width, disk):
+    chapter = "chapters/09-depth-without-normalisation.html"
+    page, foreign, errors = open_page((site / chapter).as_uri() if disk else f"{site_url}/{chapter}", width=width)
+    button, dialog, link = menu(page, side)
+    if side == "primary" and width >= 992:  # it stands beside the page, and makes room for it
+        text = page.locator(".bd-article")
+        beside = text.bounding_box()["width"]
+        for shown in (False, True):
+            button.click()
+            link.wait_for(state="visible" if shown else "hidden")
+            page.wait_for_timeout(400)  # it slides
+            assert button.get_attribute("aria-expanded") == str(shown).lower()
+            assert (text.bounding_box()["width"] > beside) != shown
+        assert text.bounding_box()["width"] == beside
+    else:
+        closers = {
+            "button": lambda: dialog.get_by_role("button", name="Close").click(),
+            "Escape": lambda: page.keyboard.press("Escape"),
+            "beside": lambda: page.mouse.click(*(width - 5 if side == "primary" else 5, 500)),
+        }
+        for how, close in closers.items():
+            button.focus()
+            page.keyboard.press("Enter") if how == "Escape" else button.click()
+            dialog.wait_for(state="visible")
+            assert link.is_visible() and in_focus(page, f"#pst-{side}-sidebar-modal"), how
+            close()
+            dialog.wait_for(state="hidden")
+            assert button.evaluate("button => button === document.activeElement"), how
+            assert page.locator(".tooltip").count() == 0, how
+        button.click()
+    link.click()
+    if side == "primary":
+        page.wait_for_url("**/glossary.html*")
+        assert page.locator("h1").first.text_content().startswith("Glossary")
+    else:
+        dialog.wait_for(state="hidden")
+        assert address(page).endswith("#exercises") and page.locator("#exercises h2").is_visible()
+    assert foreign == [] and errors == []
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_what_is_typed_into_a_search_stands_beside_the_icon(site_url, open_page, width, theme):
+    for name in ("index.html", "search.html"):
+        page, _, errors = open_page(f"{site_url}/{name}", width=width, theme=theme)
+        if name == "index.html":
+            page.keyboard.press("Control+k")
+        field = page.locator("form.bd-search").locator("visible=true")
+        field.locator("input").fill("M")
+        icon_ends, letters_begin = field.evaluate("""form => {
+            const input = form.querySelector("input");
+            const inset = parseFloat(getComputedStyle(input).paddingLeft);
+            return [form.querySelector("svg").getBoundingClientRect().right,
+                    input.getBoundingClientRect().left + inset]; }""")
+        assert icon_ends <= letters_begin, name
+        assert errors == []
+
+
+def test_every_page_says_once_what_it_is_and_where(site, name):
+    """Browsers' tabs, search engines and previews: a title, a viewport, and the name of the book from its settings."""
+    book = yaml.safe_load((ROOT / "_config.yml").read_text())["title"]
+    page = (site / name).read_text()
+    assert page.count('name="viewport"') == 1
+    (title,) = re.findall("<title>(.*)</title>", page)
+    title, _, where = unescape(title).partition(" — ")
+    assert (title, where) == (book, "") if name == "index.html" else title and title != book and where == book
+    made_up = name in ("genindex.html", "search.html", "404.html")
+    assert re.findall('property="og:site_name" content="([^"]*)"', page) == ([] if made_up else [book])
+
+
+# ---- every state of every explorer -----------------------------------------------------------------------------
+
+
+def within(axis, values):
+    """Which of the values lie on an axis; all where it names no range, or words in place of numbers."""
+    if "range" not in axis or not all(isinstance(value, (int, float)) for value in values):
+        return np.full(len(values), True)
+    values = np.asarray(values, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = np.log10(values) if axis.get("type") == "log" else values
+    return (min(axis["range"]) <= places) & (places <= max(axis["range"]))
+
+
+def panels(figure):
+    """For each pair of axes, how many of its traces' points there are and how many of them lie on both axes."""
+    found = {}
+    for trace in figure["data"]:
+        if trace.get("visible", True) is not True or trace.get("type") == "surface":
+            continue
+        pair = trace.get("xaxis", "x"), trace.get("yaxis", "y")
+        y = trace["y"] if "y" in trace else np.arange(len(trace["x"]))
+        x = trace["x"] if "x" in trace else np.arange(len(y))
+        across, up = (within(figure["layout"].get(f"{axis[0]}axis{axis[1:]}", {}), v) for axis, v in zip(pair, (x, y)))
+        if "z" in trace:
+            there, shown = len(x), across.sum() * up.sum()
+        else:
+            there = sum(all(isinstance(v, str) or np.isfinite(v) for v in point) for point in zip(x, y))
+            shown = (across & up).sum()
+        found[pair] = np.add(found.get(pair, 0), [there, shown])
+    return found
+
+
+def test_in_every_state_each_axis_shows_some_of_what_is_drawn_on_it(site, chapter):
+    blank = {}
+    for name in re.findall(r'class="plusx-explore" id="explore-([^"]+)"', (site / chapter).read_text()):
+        figure, leaves = decode(payload(site / chapter, f"explore-{name}"))
+        for at in range(max(len(leaf["index"]) for leaf in leaves)):
+            drawn = state(figure, leaves, at)
+            for pair, (there, shown) in panels(drawn).items():
+                if there and not shown:
+                    blank.setdefault((name, *pair), []).append(drawn["title"])
+    assert blank == {}
 
 
 # ---- one explorer ----------------------------------------------------------------------------------------------

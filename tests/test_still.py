@@ -8,9 +8,11 @@ import xml.etree.ElementTree as ET
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from browser import ROOT
 
 from plusx.explore.controls import ExploreError
 from plusx.explore.figures import normalise
+from plusx.explore.legend import for_page, legend
 from plusx.explore.still import still
 
 
@@ -110,6 +112,11 @@ def test_a_surface_is_seen_from_where_the_camera_stands():
         ([dict(type="pie", values=[1])], {}, "no still picture for a trace of type 'pie'"),
         ([dict(type="heatmap", **(RAMP | {"colorscale": "Jet"}))], {}, "no still picture with the colour scale 'Jet'"),
         ([dict(y=[1])], {"shapes": [{"type": "path"}]}, "no still picture for a shape of type 'path'"),
+        (
+            [dict(y=[1], mode="markers", marker=dict(symbol="star"))],
+            {},
+            "no still picture with the marker symbol 'star'",
+        ),
     ],
 )
 def test_what_it_cannot_draw_is_refused(data, layout, message):
@@ -121,3 +128,94 @@ def test_tick_labels_keep_all_their_digits():
     axis = {"range": [0, 0.01], "tickvals": [0.0034, 0.01234], "ticktext": ["0.0034", "a = 0.01234"]}
     text = ET.tostring(svg([dict(x=[0, 1], y=[0, 0.01])], yaxis=axis), "unicode")
     assert ">0.0034<" in text and ">a = 0.01234<" in text
+
+
+SYMBOLS = ["circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down"]
+SYMBOLS += [f"{symbol}-open" for symbol in SYMBOLS]
+LOOKS = [
+    *[dict(symbol=symbol) for symbol in SYMBOLS],
+    dict(symbol="diamond", line=dict(color="#ff0000", width=3)),
+    dict(symbol="square-open", line=dict(color="#ff0000", width=3)),
+    dict(symbol="circle", line=dict(width=2)),
+]
+# A path's outline as 15 by 15 points that are in it or not, and what it is drawn with.
+MARKS = """find => find(document).map((node) => {
+    const path = node.tagName === 'use' ? document.querySelector(node.getAttribute('xlink:href')) : node;
+    const svg = document.body.appendChild(document.createElementNS('http://www.w3.org/2000/svg', 'svg'));
+    const copy = svg.appendChild(path.cloneNode());
+    copy.removeAttribute('transform');
+    const { x, y, width, height } = copy.getBBox();
+    const point = svg.createSVGPoint();
+    let filled = '';
+    for (let row = 0; row < 15; row++) for (let column = 0; column < 15; column++) {
+        Object.assign(point, { x: x + (width * (column + 0.5)) / 15, y: y + (height * (row + 0.5)) / 15 });
+        filled += Number(copy.isPointInFill(point));
+    }
+    const style = getComputedStyle(node);
+    svg.remove();
+    const scale = node.getScreenCTM().a;
+    return { filled, fill: style.fill, stroke: style.stroke, wide: width * scale, tall: height * scale,
+             line: style.stroke === 'none' ? 0 : parseFloat(style.strokeWidth) * scale };
+})"""
+
+
+def test_markers_look_in_legend_and_still_as_plotly_draws_them(open_page):
+    data = [
+        dict(x=[i], y=[0], mode="markers", name=f"trace {i}", marker={"color": "#0a78bd", "size": 20, **look})
+        for i, look in enumerate(LOOKS)
+    ]
+    size = dict(width=720, height=400, margin=dict(l=60, r=16, t=36, b=48))
+    _, figure = normalise({"data": data, "layout": {"title": "t", **size}}, "f()")
+    page, _, _ = open_page("about:blank", solid=False)
+    page.set_viewport_size({"width": 1280, "height": 1400})
+    page.set_content(
+        f"<p>{legend(figure)}</p><div id='still' style='width:720px'>{still(for_page(figure), 720, 'p')}</div>"
+        "<div id='plot'></div>"
+    )
+    page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    page.evaluate("figure => Plotly.newPlot('plot', figure)", {"data": data, "layout": size})
+    found = {
+        "plotly": "all => [...all.querySelectorAll('#plot .points path')]",
+        "legend": "all => [...all.querySelectorAll('p svg > *')]",
+        "still": "all => [...all.querySelectorAll('#still [id*=PathCollection] :is(use, path:not(defs *))')]",
+    }
+    drawn = {
+        where: page.evaluate(MARKS.replace("find(document)", f"({find})(document)")) for where, find in found.items()
+    }
+    assert [len(marks) for marks in drawn.values()] == 3 * [len(LOOKS)]
+    for look, plotly, swatch, first in zip(LOOKS, *drawn.values()):
+        for mark in (swatch, first):
+            different = sum(one != other for one, other in zip(mark["filled"], plotly["filled"]))
+            assert different <= 5, (look, different)
+            assert mark["fill"] == plotly["fill"] and mark["wide"] / mark["tall"] == pytest.approx(
+                plotly["wide"] / plotly["tall"], abs=0.02
+            ), look
+            assert (mark["line"] > 0) == (plotly["line"] > 0), look
+            assert mark["stroke"] == plotly["stroke"] or not plotly["line"], look
+        assert (first["wide"], first["line"]) == pytest.approx((plotly["wide"], plotly["line"]), abs=0.1), look
+
+
+def test_symbols_by_point_are_each_drawn_and_the_legend_shows_the_first():
+    _, figure = normalise(
+        {"data": [dict(x=[0, 1, 2], y=[0, 1, 2], mode="markers", name="a", marker=dict(
+            symbol=["diamond", "circle-open", "diamond"], color=["C1", "C2", "C3"], size=[8, 9, 10]))],
+         "layout": {"title": "t", "showlegend": True}}, "f()")  # fmt: skip
+    marks = still(figure, 720, "p").split("PathCollection", 1)[1]
+    assert sorted(re.findall(r'style="fill: ([^;"]+)', marks)) == ["#b67a92", "#d55e00", "none"]
+    assert legend(figure).count("<path") == 1 and "<circle" not in legend(figure)
+
+
+@pytest.mark.parametrize("domain", [[0, 1], [0.72, 1]])
+@pytest.mark.parametrize("span", [[0, 1.2], [-0.6, 1], [-1, 3], [-0.6, 7.1], [-30, 2]])
+def test_a_logarithmic_axis_has_the_ticks_that_plotly_gives_it(open_page, span, domain):
+    axis = dict(type="log", range=span, domain=domain, exponentformat="power")
+    data, size = [dict(x=[0, 1], y=[1, 1])], dict(width=720, height=620, margin=dict(l=60, r=16, t=12, b=48))
+    drawn = svg(data, **size, yaxis=axis, xaxis=dict(range=[-1, 2], tickvals=[]))
+    mine = [text.text for text in drawn.iter("text")]
+    page, _, _ = open_page("about:blank", solid=False)
+    page.set_content("<div id='plot'></div>")
+    page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    page.evaluate("figure => Plotly.newPlot('plot', figure)", {"data": data, "layout": {**size, "yaxis": axis}})
+    shown = page.locator(".ytick text").all_text_contents()
+    raised = {**str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), 0x200B: None}
+    assert mine == [text[:2] + text[2:].translate(raised) for text in shown]

@@ -11,7 +11,7 @@ from browser import address, serve
 from plusx.explore.controls import bind
 from plusx.explore.live import Live, _plotly
 from plusx.explore.states import DEFAULT, Explorer, packed
-from plusx.explore.static import for_page, fragment
+from plusx.explore.static import as_seen, fragment
 from plusx.sphinx import ASSETS, EXPLORE
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -364,7 +364,7 @@ def hosted(tmp_path, open_page):
 
 def payload(explorer, state):
     title, figure = explorer.figure(state)
-    return base64.b64encode(packed([(title, for_page(figure))], 1)).decode()
+    return base64.b64encode(packed([(title, as_seen(figure))], 1)).decode()
 
 
 def test_two_views_of_one_model_share_its_state(hosted):

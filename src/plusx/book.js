@@ -25,3 +25,31 @@
     box.addEventListener("contentvisibilityautostatechange", () => requestAnimationFrame(() => fit(box)));
   }
 })();
+
+/* The theme's menus: their buttons say whether they are open, and as dialogs they close by a button or a link in them. */
+(() => {
+  const wide = matchMedia("(min-width: 992px)"); // from here on the theme's script hides the chapters beside the page
+  for (const side of ["primary", "secondary"]) {
+    const toggle = document.querySelector(`.${side}-toggle`);
+    const sidebar = document.getElementById(`pst-${side}-sidebar`);
+    const dialog = document.getElementById(`pst-${side}-sidebar-modal`);
+    if (!toggle || !dialog) continue; // a page without headings
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "px-close";
+    close.ariaLabel = "Close";
+    close.textContent = "×";
+    sidebar.prepend(close);
+    dialog.ariaLabel = side === "primary" ? "Book" : "On this page";
+    dialog.addEventListener("click", ({ target }) => {
+      if (target.closest(".px-close, a")) dialog.close();
+    });
+    const tell = () => {
+      const beside = side === "primary" && wide.matches && !sidebar.classList.contains("pst-sidebar-hidden");
+      toggle.ariaExpanded = dialog.open || beside;
+    };
+    new MutationObserver(tell).observe(sidebar, { attributeFilter: ["class"] }); // the dialog borrows its classes
+    wide.addEventListener("change", tell);
+    tell();
+  }
+})();

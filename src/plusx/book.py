@@ -56,6 +56,7 @@ def _configure(app, config):
     config.nb_execution_cache_path = str(cache_path(app.srcdir))
     config.explore_bundles = {name: str(_from_npm(bundle)) for name, bundle in BUNDLES.items()}
     config.ogp_site_url = config.html_baseurl
+    config.ogp_site_name = config.html_title
     if not config.html_theme_options.get("repository_url"):
         config.html_theme_options["launch_buttons"] = {}
 

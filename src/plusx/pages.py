@@ -27,6 +27,8 @@ MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
 # The theme measures every <pre> of a page whenever something in it changes; book.js watches those in view.
 TAB_STOPS = re.compile(r',"complete"===document\.readyState\?\w\(\):window\.addEventListener\("load",\w\)(?=\}\)\(\);)')
+# The theme lets a menu's button lose the focus, so that no tooltip stays; it could not come back when the menu closes.
+BLUR = re.compile(r"(?<=\(\)=>\{)\w\.blur\(\)(?=\})")
 MATHJAX_SCRIPT = re.compile(
     r"<script\b[^>]*>window\.MathJax\b.*?</script>\s*|<script\b[^>]*mathjax[^>]*></script>\s*", re.S
 )
@@ -59,11 +61,15 @@ def mend(outdir: Path, base: str) -> None:
     for path, html in pages.items():
         path.write_text(html, encoding="utf8")
     (outdir / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
-    theme = outdir / "_static" / "scripts" / "pydata-sphinx-theme.js"
-    script, mended = TAB_STOPS.subn("", theme.read_text(encoding="utf8"))
-    if mended != 1:
-        raise ExtensionError("plusx.pages: the theme's script no longer ends as TAB_STOPS expects. Is book.js needed?")
-    theme.write_text(script, encoding="utf8")
+    for name, unwanted in {"pydata-sphinx-theme.js": TAB_STOPS, "sphinx-book-theme.js": BLUR}.items():
+        theme = outdir / "_static" / "scripts" / name
+        script, mended = unwanted.subn("", theme.read_text(encoding="utf8"))
+        if mended != 1:
+            raise ExtensionError(
+                f"plusx.pages: the theme's script {name} has {unwanted.pattern!r} {mended} times, expected once. "
+                "Is what book.js does about it needed?"
+            )
+        theme.write_text(script, encoding="utf8")
 
 
 @cache
@@ -99,6 +105,10 @@ def _without_paragraphs(summary: re.Match) -> str:
     return summary[1] + summary[2].replace("<p ", "<span ").replace("</p>", "</span>")
 
 
+def _first_viewport(rest: re.Match) -> str:
+    return rest[1] + re.sub(r'\s*<meta name="viewport"[^>]*>', "", rest[2])
+
+
 def _mend_theme(html: str) -> str:
     """Mend what themes and extensions get wrong: weight, valid HTML, and three of axe's rules."""
     html = re.sub(r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>', "", html)
@@ -106,6 +116,16 @@ def _mend_theme(html: str) -> str:
     # label-content-name-mismatch: the text inside is label enough.
     html = re.sub(r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", html)
     html = html.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    # The header that book.css hides: the theme's scripts would take its buttons for those above the page.
+    html = re.sub(r'(<header id="pst-header"[^>]*>).*?(?=</header>)', r"\1", html, flags=re.S)
+    # A tooltip would come with the focus when a menu closes; the browser's own does not.
+    html = re.sub(
+        r'(<button class="sidebar-toggle [^>]*?) data-bs-placement="\w+" data-bs-toggle="tooltip"', r"\1", html
+    )
+    # Sphinx and docutils have said it already.
+    html = re.sub(r'(<meta name="viewport"[^>]*>)(.*)', _first_viewport, html, count=1, flags=re.S)
+    html = re.sub(r"<title>(.+) &#8212; \1</title>", r"<title>\1</title>", html)
+    html = html.replace("<title>Search - ", "<title>Search &#8212; ")
     html = re.sub(r"<pre>(.*?)</pre>", _measured, html, flags=re.S)
     # A summary holds no paragraph, and an id is a page's only one.
     html = re.sub(r"(<summary>\s*)((?:<p\b.*?</p>\s*)+)(?=</summary>)", _without_paragraphs, html)

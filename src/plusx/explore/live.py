@@ -21,7 +21,7 @@ from .controls import Control, ExploreError
 from .figures import HEIGHT
 from .saved import saved
 from .states import Explorer, packed
-from .static import for_page, markup, still_picture
+from .static import as_seen, markup, still_picture
 
 HERE = Path(__file__).parent
 SCRIPTS = "diagram.js", "explore.js"
@@ -75,8 +75,8 @@ class Live(anywidget.AnyWidget):
         tag = opening("explore", data_name=explorer.name)
         try:
             start = explorer.figure(explorer.start)
-            self.known[explorer.start] = packed([(start[0], for_page(start[1]))], 1)
-            shown = markup(explorer, tag, start[0], for_page(start[1]), _still(explorer, start[1]))
+            self.known[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
+            shown = markup(explorer, tag, start[0], as_seen(start[1]), _still(explorer, start[1]))
         except ExploreError as error:
             start, empty = None, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
             shown = markup(explorer, tag, str(error), empty, "")
@@ -110,7 +110,7 @@ class Live(anywidget.AnyWidget):
         """Send a state, computed if it is not known yet."""
         if state not in self.known:
             title, figure = self.explorer.figure(state)
-            self.known[state] = packed([(title, for_page(figure))], 1)
+            self.known[state] = packed([(title, as_seen(figure))], 1)
         self.send({"state": state}, [self.known[state]])
 
 
@@ -162,7 +162,7 @@ def one_change_away(explorer: Explorer, state: tuple[int, ...]) -> list[tuple[in
 def _still(explorer: Explorer, figure: dict) -> str:
     """The first picture until plotly's is there; none where matplotlib cannot draw what plotly can."""
     try:
-        return still_picture(explorer, for_page(figure), "wide", 720)
+        return still_picture(explorer, as_seen(figure), "wide", 720)
     except Exception:
         return ""
 

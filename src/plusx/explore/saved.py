@@ -9,8 +9,8 @@ import html
 import re
 
 from .figures import COLOURS, table
+from .legend import for_page, legend
 from .states import Explorer
-from .static import for_page
 from .still import still
 
 # A notebook's theme is not known to the kernel: these stand on white and on near black.
@@ -53,17 +53,15 @@ def saved(explorer: Explorer, start: tuple[str, dict] | None) -> dict[str, str]:
 
 def _picture(title: str, figure: dict) -> str:
     """Legend and picture, or a sentence on why there is none: the widget draws more than matplotlib is told here."""
-    flat = {**figure, "layout": {key: value for key, value in figure["layout"].items() if key != "scene"}}
     height = figure["layout"]["height"]
     try:
-        legend = for_page(flat)["legend"]  # without a scene, which a picture cannot turn
-        drawn = still(for_page(figure), WIDTH, "p")
+        words, drawn = legend(figure), still(for_page(figure), WIDTH, "p")
     except Exception as error:
         return f"<p>No picture was saved. {html.escape(f'{type(error).__name__}: {error}')}</p>"
-    if legend:
-        legend = "<p>" + re.sub("<svg .*?</svg>", lambda swatch: _image(swatch[0], 'alt=""'), legend) + "</p>\n"
+    if words:
+        words = "<p>" + re.sub("<svg .*?</svg>", lambda swatch: _image(swatch[0], 'alt=""'), words) + "</p>\n"
     look = f'alt="{html.escape(title)}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
-    return f"{legend}<p>{_image(drawn, look)}</p>"
+    return f"{words}<p>{_image(drawn, look)}</p>"
 
 
 def _image(svg: str, attributes: str) -> str:

@@ -6,13 +6,12 @@ Here lives the markup. The behaviour is in explore.js, the looks are in explore.
 import html
 import json
 
-from matplotlib.colors import to_hex
-
 from ..markup import opening, states
 from .controls import Control, ExploreError
-from .figures import COLOURS, NEUTRALS, number, table
+from .figures import table
+from .legend import for_page, legend
 from .states import Explorer
-from .still import colours, limits, still
+from .still import still
 
 # What each of plotly's bundles draws, smallest first.
 _BUNDLES = {
@@ -24,7 +23,7 @@ _BUNDLES = {
 
 def fragment(explorer: Explorer) -> str:
     """The explorer's HTML for a page: its markup, two still pictures and all states."""
-    results = [(title, for_page(figure)) for title, figure in explorer.tabulate()]
+    results = [(title, as_seen(figure)) for title, figure in explorer.tabulate()]
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
     types = {trace.get("type", "scatter") for _, each in results for trace in each["data"]}
@@ -37,6 +36,11 @@ def fragment(explorer: Explorer) -> str:
     return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n")
 
 
+def as_seen(figure: dict) -> dict:
+    """A normalised figure as every view gets it: what plotly draws, and the legend beside it."""
+    return {**for_page(figure), "legend": legend(figure, turns=True)}
+
+
 def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> str:
     """The first picture, for a "wide" or a "narrow" page."""
     return f'<div class="px-still px-{look}">{still(figure, width, f"{explorer.name}-{look[0]}")}</div>'
@@ -45,7 +49,7 @@ def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> st
 def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end: str = "") -> str:
     """The explorer's HTML in the state it opens in, the same in a page and in a notebook.
 
-    tag: begins it. figure: as `for_page` makes it. stills: HTML of the first picture. end: comes last.
+    tag: begins it. figure: from `as_seen`. stills: HTML of the first picture. end: comes last.
     """
     controls = "\n".join(_markup(index, control) for index, control in enumerate(explorer.controls))
     pieces = "".join(piece["html"] for piece in figure.get("diagram", ()))
@@ -72,62 +76,6 @@ The picture and the data below show the state they start in.</p></noscript>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
 {end}</div>"""
-
-
-def for_page(figure: dict) -> dict:
-    """The figure as the page draws it: the legend is HTML, since plotly's takes a third of every redraw."""
-    entries = [
-        f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {html.escape(trace['name'])}</span>"
-        for index, trace in enumerate(figure["data"])
-        if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
-    ]
-    layout, data = figure["layout"], figure["data"]
-    shown = layout.get("showlegend", len(entries) > 1)
-    legend = "".join(entries) if shown else ""
-    for index, trace in enumerate(data):
-        if trace.get("z") is not None:
-            legend += _scale_bar(trace) if trace.get("showscale", True) else ""
-            data = [*data[:index], {**trace, "showscale": False}, *data[index + 1 :]]
-    if "scene" in layout:
-        legend += "<span>Drag the picture to turn it.</span>"
-    else:
-        layout = {**layout, "margin": {**layout["margin"], "t": 12}}
-    return {**figure, "data": data, "layout": {**layout, "showlegend": False}, "legend": legend}
-
-
-def _scale_bar(trace: dict) -> str:
-    """A grid's colours from its least to its greatest value."""
-    low, high = limits(trace)
-    bar, scale = trace.get("colorbar", {}), colours(trace)
-    ends = bar.get("ticktext") or [number(low), number(high)]
-    name = bar.get("title", {}).get("text") or trace.get("name") or "z"
-    cells = "".join(f'<rect x="{4 * i}" width="4.5" height="12" fill="{to_hex(scale(i / 24))}"/>' for i in range(25))
-    return (
-        f"<span>{html.escape(name)}: {html.escape(str(ends[0]))} "
-        f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{cells}</svg> '
-        f"{html.escape(str(ends[-1]))}</span>"
-    )
-
-
-def _swatch(trace: dict, colour: str) -> str:
-    """How a trace looks, 30 by 12 pixels."""
-    line, marker, mode = trace.get("line", {}), trace.get("marker", {}), trace.get("mode", "lines")
-    colour = line.get("color", marker.get("color", colour))
-    if not isinstance(colour, str):
-        colour = "muted"
-    if colour in (*COLOURS, *NEUTRALS):
-        colour = f"var(--px-{colour})"
-    dashes = {"dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4", "longdashdot": "11 3 2 3"}
-    dash = dashes.get(line.get("dash"), "none")
-    drawn = ""
-    if trace.get("type") == "bar":
-        drawn = f'<rect x="8" width="14" height="12" fill="{html.escape(colour)}"/>'
-    if "lines" in mode and not drawn:
-        width = min(line.get("width", 2), 4)
-        drawn = f'<path d="M0 6h30" stroke="{html.escape(colour)}" stroke-width="{width}" stroke-dasharray="{dash}"/>'
-    if "markers" in mode:
-        drawn += f'<circle cx="15" cy="6" r="4" fill="{html.escape(colour)}"/>'
-    return f'<svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">{drawn}</svg>'
 
 
 def _markup(index: int, control: Control) -> str:

@@ -12,8 +12,10 @@ import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
 from matplotlib.patches import Ellipse, Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from .controls import ExploreError
@@ -21,15 +23,22 @@ from .figures import COLOURS, NEUTRALS, coloured
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#00000{i + 1}" for i, name in enumerate(NEUTRALS)}
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 4)), "longdashdot": "-."}
+# The corners of plotly's markers, in radii from the middle, upwards positive; a circle has none.
+_PLUS = [
+    *[(1.2, 0.4), (1.2, -0.4), (0.4, -0.4), (0.4, -1.2), (-0.4, -1.2), (-0.4, -0.4)],
+    *[(-1.2, -0.4), (-1.2, 0.4), (-0.4, 0.4), (-0.4, 1.2), (0.4, 1.2), (0.4, 0.4)],
+]
+_HALF = 2 / np.sqrt(3)  # of a triangle's base
 _MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "cross": "P",
-    "x": "X",
-    "triangle-up": "^",
-    "triangle-down": "v",
+    "circle": None,
+    "square": [(1, 1), (1, -1), (-1, -1), (-1, 1)],
+    "diamond": [(1.3, 0), (0, -1.3), (-1.3, 0), (0, 1.3)],
+    "cross": _PLUS,
+    "x": [((x + y) / np.sqrt(2), (y - x) / np.sqrt(2)) for x, y in _PLUS],
+    "triangle-up": [(-_HALF, -0.5), (_HALF, -0.5), (0, 1)],
+    "triangle-down": [(-_HALF, 0.5), (_HALF, 0.5), (0, -1)],
 }
 _RC = {
     "svg.fonttype": "none",
@@ -102,7 +111,7 @@ def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str)
         )
     )
     axis.patch.set_alpha(0)
-    axis.tick_params(length=0)
+    axis.tick_params(length=0, which="both")
     axis.set_xmargin(0)
     _scale(axis, "x", xaxis, partner=y)
     _scale(axis, "y", yaxis, partner=x)
@@ -120,6 +129,10 @@ def _scale(axis, side: str, given: dict, partner: str):
         set_("lim", *(10.0 ** np.array(given["range"], float) if log else given["range"]))
     if "tickvals" in given:
         set_("ticks", given["tickvals"], given.get("ticktext"))
+    elif log and np.ptp(given.get("range", 0)) >= 1:
+        ticks = _decades(axis, side, *sorted(given["range"]))
+        set_("ticks", list(ticks), list(ticks.values()))
+        getattr(axis, f"{side}axis").set_minor_locator(NullLocator())
     if given.get("visible") is False:
         return getattr(axis, f"{side}axis").set_visible(False)
     if given.get("showticklabels") is False or given.get("anchor", partner) != partner:
@@ -128,6 +141,20 @@ def _scale(axis, side: str, given: dict, partner: str):
     if title := given.get("title", {}).get("text"):
         set_("label", re.sub(r"<br>", "\n", title))
     axis.grid(given.get("showgrid", True), axis=side)
+
+
+def _decades(axis, side: str, low: float, high: float) -> dict[float, str]:
+    """Ticks of a logarithmic axis by their places, as plotly chooses them: each power of ten, fewer, or 2 and 5 too."""
+    box = axis.get_window_extent()
+    room = box.height / 40 if side == "y" else box.width / 80
+    step = (high - low) / (np.clip(room, 4, 9) + 1)
+    every = int(np.ceil(step)) if step > 0.7 else 1
+    digits = (1,) if step > 0.7 else (1, 2, 5) if step > 0.3 else range(1, 10)
+    ticks = {}
+    for power in range(int(np.floor(low / every)) * every, int(np.floor(high)) + 1, every):
+        name = {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")
+        ticks |= {digit * 10.0**power: str(digit) if digit > 1 else name for digit in digits}
+    return {place: name for place, name in ticks.items() if low <= np.log10(place) <= high}
 
 
 def _draw(axis, trace: dict, colour: str):
@@ -167,10 +194,7 @@ def _draw(axis, trace: dict, colour: str):
             **look,
         )  # fmt: skip
     if "markers" in mode:
-        axis.scatter(
-            x, y, c=marker.get("color", line_colour), s=(np.asarray(marker.get("size", 6), float) * 0.75) ** 2,
-            marker=_MARKERS.get(marker.get("symbol"), "o"), alpha=look["alpha"], linewidths=0, zorder=3,
-        )  # fmt: skip
+        _markers(axis, x, y, trace, line_colour)
     shade = {"alpha": 0.2, "color": line_colour, "linewidth": 0}
     if trace.get("fill") == "toself":
         axis.fill(x, y, **shade)
@@ -186,6 +210,57 @@ def _draw(axis, trace: dict, colour: str):
         }
         for at_x, at_y, text in zip(x, y, trace.get("text", [])):
             axis.text(at_x, at_y, text, ha="center", va="center", **letters)
+
+
+def _markers(axis, x, y, trace: dict, colour: str):
+    """A mark at each point; those of one symbol are drawn together. colour: what they have where none is set."""
+    marker = trace.get("marker", {})
+    symbols = marker.get("symbol", "circle")
+    if isinstance(symbols, str):
+        symbols = [symbols] * len(x)
+    for symbol in dict.fromkeys(symbols):
+        places, is_open = corners(symbol)
+        fill, edge, width = outline(trace, colour, is_open)
+        each = np.array(symbols) == symbol
+        x_, y_, fill, edge, size = (_of(each, part) for part in (x, y, fill, edge, marker.get("size", 6)))
+        # matplotlib scales a path of one's own to fit the size, plotly does not.
+        extent = 1 if places is None else np.abs(places).max()
+        axis.scatter(
+            x_, y_, s=(np.asarray(size, float) * extent * 0.75) ** 2, linewidths=width * 0.75, zorder=3,
+            marker="o" if places is None else MarkerStyle(Path([*places, places[0]], closed=True), joinstyle="miter"),
+            alpha=trace.get("opacity"), edgecolors=edge, **({"facecolors": "none"} if is_open else {"c": fill}),
+        )  # fmt: skip
+
+
+def _of(each: np.ndarray, part):
+    """Of what may differ from point to point, that of some points."""
+    return [one for one, wanted in zip(part, each) if wanted] if isinstance(part, (list, np.ndarray)) else part
+
+
+def corners(symbol: str) -> tuple[list[tuple[float, float]] | None, bool]:
+    """Of a marker: its corners in radii from the middle, upwards positive, None for a circle; whether it is open."""
+    name = symbol.removesuffix("-open") if isinstance(symbol, str) else symbol
+    if name not in _MARKERS:
+        raise ExploreError(
+            f"explore: no still picture with the marker symbol {symbol!r}. "
+            f"Use {', '.join(_MARKERS)}, or one of these with -open."
+        )
+    return _MARKERS[name], name != symbol
+
+
+def outline(trace: dict, colour, is_open: bool) -> tuple:
+    """The colour of a trace's markers, and colour and width (pixels) of the line around them.
+
+    colour: what they have where none is set.
+    """
+    marker = trace.get("marker", {})
+    line, fill = marker.get("line", {}), marker.get("color", colour)
+    if is_open:
+        return "none", fill, line.get("width") or 1
+    edge = trace.get("line", {}).get("color", "#444")  # plotly's choice, unless it could not be seen
+    if isinstance(fill, str) and edge == fill:
+        edge = "#444"
+    return fill, line.get("color", edge), line.get("width", 0)
 
 
 def limits(trace: dict) -> tuple[float, float]:

@@ -1,0 +1,93 @@
+"""Legend: what a figure's lines, markers and colours stand for, as HTML beside the picture.
+
+plotly's own takes a third of every redraw, so no picture of ours has one: `for_page` leaves it out, `legend` writes it.
+"""
+
+import html
+
+from matplotlib.colors import to_hex
+
+from .figures import COLOURS, NEUTRALS, number
+from .still import colours, corners, limits, outline
+
+_DASHES = {"dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4", "longdashdot": "11 3 2 3"}
+_RADIUS = 4  # of a marker, in pixels
+
+
+def for_page(figure: dict) -> dict:
+    """The normalised figure without plotly's legend and colour scales, and without the room for them."""
+    data = [{**trace, "showscale": False} if trace.get("z") is not None else trace for trace in figure["data"]]
+    layout = {**figure["layout"], "showlegend": False}
+    if "scene" not in layout:
+        layout["margin"] = {**layout["margin"], "t": 12}
+    return {**figure, "data": data, "layout": layout}
+
+
+def legend(figure: dict, turns: bool = False) -> str:
+    """The legend of a normalised figure: a swatch and a name for each trace, a bar for each scale of colours.
+
+    turns: whether the reader can turn a scene, and is told so.
+
+    ExploreError: a marker or a colour scale that `still` cannot draw.
+    """
+    entries = [
+        f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {html.escape(trace['name'])}</span>"
+        for index, trace in enumerate(figure["data"])
+        if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
+    ]
+    shown = figure["layout"].get("showlegend", len(entries) > 1)
+    scales = [
+        _scale_bar(trace) for trace in figure["data"] if trace.get("z") is not None and trace.get("showscale", True)
+    ]
+    hint = "<span>Drag the picture to turn it.</span>" if turns and "scene" in figure["layout"] else ""
+    return "".join(entries if shown else []) + "".join(scales) + hint
+
+
+def _scale_bar(trace: dict) -> str:
+    """A grid's colours from its least to its greatest value."""
+    low, high = limits(trace)
+    bar, scale = trace.get("colorbar", {}), colours(trace)
+    ends = bar.get("ticktext") or [number(low), number(high)]
+    name = bar.get("title", {}).get("text") or trace.get("name") or "z"
+    cells = "".join(f'<rect x="{4 * i}" width="4.5" height="12" fill="{to_hex(scale(i / 24))}"/>' for i in range(25))
+    return (
+        f"<span>{html.escape(name)}: {html.escape(str(ends[0]))} "
+        f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{cells}</svg> '
+        f"{html.escape(str(ends[-1]))}</span>"
+    )
+
+
+def _swatch(trace: dict, colour: str) -> str:
+    """How a trace looks, 30 by 12 pixels. colour: what plotly gives it by its place."""
+    line, marker, mode = trace.get("line", {}), trace.get("marker", {}), trace.get("mode", "lines")
+    drawn = ""
+    if trace.get("type") == "bar":
+        drawn = f'<rect x="8" width="14" height="12" fill="{_css(marker.get("color", colour))}"/>'
+    elif "lines" in mode:
+        stroke = _css(line.get("color", marker.get("color", colour)))
+        width, dash = min(line.get("width", 2), 4), _DASHES.get(line.get("dash"), "none")
+        drawn = f'<path d="M0 6h30" stroke="{stroke}" stroke-width="{width}" stroke-dasharray="{dash}"/>'
+    if "markers" in mode:
+        drawn += _marker(trace, line.get("color", colour))
+    return f'<svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">{drawn}</svg>'
+
+
+def _marker(trace: dict, colour: str) -> str:
+    """The marker of a trace's first point, in the middle of its swatch."""
+    symbol = trace.get("marker", {}).get("symbol", "circle")
+    places, is_open = corners(symbol if isinstance(symbol, str) else symbol[0])
+    fill, edge, width = outline(trace, colour, is_open)
+    look = f'fill="{_css(fill)}"'
+    if width:
+        look += f' stroke="{_css(edge)}" stroke-width="{min(width, 2)}"'
+    if places is None:
+        return f'<circle cx="15" cy="6" r="{_RADIUS}" {look}/>'
+    path = "L".join(f"{15 + _RADIUS * x:.2f} {6 - _RADIUS * y:.2f}" for x, y in places)
+    return f'<path d="M{path}Z" {look}/>'
+
+
+def _css(colour) -> str:
+    """A colour as an attribute takes it; one that differs from point to point is muted."""
+    if not isinstance(colour, str):
+        colour = "muted"
+    return f"var(--px-{colour})" if colour in (*COLOURS, *NEUTRALS) else html.escape(colour)
