@@ -496,6 +496,81 @@ def test_a_loaded_and_damaged_net_is_accessible_and_fits(open_playground, axe, w
     assert small == []
 
 
+# ---- in sight ------------------------------------------------------------------------------------------------------
+
+
+IN_SIGHT = """(part) => {
+  const { left, right, top, bottom } = part.getBoundingClientRect();
+  const points = [[left + 2, top + 2], [right - 2, bottom - 2], [(left + right) / 2, (top + bottom) / 2]];
+  return points.every(([x, y]) => {
+    const there = document.elementFromPoint(x, y); // nothing outside of the window
+    return there && (part.contains(there) || there.contains(part));
+  });
+}"""
+
+
+def is_in_sight(page, selector):
+    """Whether a part is wholly within the window, with nothing over it."""
+    return page.locator(selector).evaluate(IN_SIGHT)
+
+
+@pytest.mark.parametrize("width, height", [(1280, 900), (390, 844)])
+def test_the_answer_is_in_sight_of_each_switch_and_covers_none_that_is_pressed(open_playground, width, height):
+    page, _, _ = open_playground(loaded=True, width=width)
+    page.set_viewport_size(dict(width=width, height=height))
+    for layer in range(1, 7):
+        for label, said in (("skip around attention", "skip around attention"), ("FFN", "FFN")):
+            part = page.get_by_role("switch", name=f"Layer {layer}: {label}", exact=True)
+            part.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+            page.mouse.wheel(0, -40)  # upwards, as the theme offers the way to the top
+            page.wait_for_timeout(200)
+            box = part.locator("rect").first.bounding_box()
+            page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            settle(page)
+            assert result(page).startswith(f"No {said} {layer}: "), "another thing was pressed"
+            assert is_in_sight(page, ".px-result")
+            part.evaluate("e => e.dispatchEvent(new MouseEvent('click'))")
+            settle(page)
+    assert page.locator(".pg-said").bounding_box()["height"] < 0.12 * height
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_has_the_keyboards_focus_is_not_below_the_answer(open_playground, width):
+    page, _, _ = open_playground(loaded=True, width=width)
+    page.locator("input[type=radio]").last.focus()
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(36):
+            page.keyboard.press(key)
+            page.wait_for_timeout(20)
+            overlap = page.evaluate("""() => {
+              const part = document.activeElement.getBoundingClientRect();
+              const said = document.querySelector('.pg-said').getBoundingClientRect();
+              return document.activeElement.closest('.pg-stack') && part.bottom > said.top && part.top < said.bottom
+                && document.activeElement.outerHTML.slice(0, 200); }""")
+            assert not overlap
+
+
+@pytest.mark.parametrize("width, height", [(1280, 900), (390, 844)])
+def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in_sight(open_playground, width, height):
+    page, _, _ = open_playground(width=width)
+    page.set_viewport_size(dict(width=width, height=height))
+    for layer in (1, 4, 6):
+        part = page.get_by_role("switch", name=f"Layer {layer}: attention", exact=True)
+        part.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        part.locator("rect").first.click()
+        settle(page)
+        assert "not loaded yet" in result(page)
+        assert is_in_sight(page, ".px-result") and is_in_sight(page, ".pg-load")
+    page.click(".pg-load")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+    settle(page)
+    assert result(page).startswith("No attention 1, no attention 4, no attention 6: ")
+    assert is_in_sight(page, ".px-result")
+
+
+# ---- its files ------------------------------------------------------------------------------------------------------
+
+
 def test_only_the_page_of_the_playground_carries_its_files_in_the_sizes_it_tells(site):
     static = site / "_static" / "plusx"
     html = (site / PAGE).read_text(encoding="utf8")

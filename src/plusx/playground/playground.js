@@ -329,18 +329,21 @@
       this.barsTitle = make("h3", {});
       this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
 
-      stage.replaceChildren(
-        make("div", { class: "pg-row" }, this.netRadios, this.load, this.progress),
+      // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
+      this.bench = make("div", { class: "pg-bench" },
+        this.netRadios,
         make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
         make("div", { class: "pg-row" }, this.fieldNote, this.write, this.link),
         make("div", { class: "pg-row pg-presets", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
         make("div", { class: "pg-row" }, this.normRadios, this.kindRadios),
-        this.message,
-        this.result,
+        make("div", { class: "pg-said" }, make("div", {}, this.message, this.result), this.load, this.progress),
         make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
         make("h3", {}, "The stack"),
         make("p", { class: "pg-note" }, "Every line at the bottom of a layer, every box and every pill is a switch. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. Beside each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
         stack,
+      );
+      stage.replaceChildren(
+        this.bench,
         make("figure", { class: "pg-large" }, this.largeCanvas, this.largeCaption),
         make("h3", {}, "Logit lens: what each layer would answer"),
         this.lens,
@@ -349,7 +352,10 @@
       );
       this.offerLoading();
       new MutationObserver(() => this.seen && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-      if (here) window.addEventListener("hashchange", () => this.followLink());
+      if (!here) return;
+      window.addEventListener("hashchange", () => this.followLink());
+      const noteSight = ([{ isIntersecting }]) => document.documentElement.classList.toggle("pg-in-sight", isIntersecting);
+      new IntersectionObserver(noteSight).observe(this.bench);
     }
 
     map(name) {
@@ -542,7 +548,7 @@
           } else {
             this.result.textContent = this.cannot
               ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
-              : "The nets are not loaded yet: without them only the presets answer, at the first input. Press the load button above.";
+              : "The nets are not loaded yet: without them only the presets answer, at the first input.";
           }
         }
       } catch (error) {
