@@ -11,10 +11,11 @@ import pytest
 import torch
 from browser import PLAYGROUND as PAGE
 from browser import ROOT, serve
+from lab import loss_without
 
 from plusx.playground import Challenge, playground
-from plusx.playground.live import Live
-from plusx.playground.page import START, fragment, look_at, pack
+from plusx.playground.live import SCRIPT, Live
+from plusx.playground.page import START, fragment, look_at, markup, pack
 from plusx.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
 
 SPOKEN = (
@@ -200,7 +201,7 @@ def test_presets_answer_from_the_table_with_torchs_numbers(open_playground, nets
     names = page.locator(".pg-presets button").all_inner_texts()
     assert len(names) >= 8
     for net in TASKS:
-        page.locator(f"input[name=pg-net][value={net}]").evaluate("e => e.click()")
+        page.locator(f"input[name^=pg-net][value={net}]").evaluate("e => e.click()")
         said = set()
         for name in names:
             page.click(f".pg-presets button:text-is('{name}')")
@@ -337,8 +338,8 @@ def test_switches_work_from_the_keyboard_and_the_result_is_told(open_playground)
 def test_norms_and_activations_change_together_and_keep_what_is_off(open_playground):
     page, _, _ = open_playground(loaded=True)
     switch(page, "Layer 2: norm of attention")
-    page.locator("input[name=pg-norm][value='2']").evaluate("e => e.click()")
-    page.locator("input[name=pg-kind][value='3']").evaluate("e => e.click()")
+    page.locator("input[name^=pg-norm][value='2']").evaluate("e => e.click()")
+    page.locator("input[name^=pg-kind][value='3']").evaluate("e => e.click()")
     digits = state(page)[2]
     layers = [digits[i : i + 7] for i in range(0, 42, 7)]
     assert layers == ["1121123", "1101123", *["1121123"] * 4] and digits[-1] == "1"
@@ -424,7 +425,7 @@ def test_a_picture_that_is_not_of_the_present_state_is_not_given_its_words(open_
     page, _, errors = open_playground()
     lens = page.inner_text(".pg-lens")
     switch(page, "Layer 1: skip around attention")
-    page.locator("input[name=pg-net][value=sorting]").evaluate("e => e.click()")
+    page.locator("input[name^=pg-net][value=sorting]").evaluate("e => e.click()")
     settle(page)
     page.locator(".pg-map").nth(7).click()  # another picture in large, of what was last computed
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
@@ -445,7 +446,7 @@ def test_it_does_not_write_on_from_what_it_cannot_read_nor_for_another_net(open_
     assert "does not know \u00e9" in page.inner_text(".px-message[role=alert]")
     page.fill("textarea", "The value of the ")
     write.click()
-    page.locator("input[name=pg-net][value=sorting]").evaluate("e => e.click()")
+    page.locator("input[name^=pg-net][value=sorting]").evaluate("e => e.click()")
     page.wait_for_function("!document.querySelector('.plusx-playground').plusx.write.disabled")
     assert page.input_value("textarea") == START["sorting"]["start"]
     assert errors == []
@@ -566,6 +567,149 @@ def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in
     settle(page)
     assert result(page).startswith("No attention 1, no attention 4, no attention 6: ")
     assert is_in_sight(page, ".px-result")
+
+
+# ---- beside a kernel ------------------------------------------------------------------------------------------------
+
+GONE = "The kernel has no playground any more: run this cell again."
+LATE = "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again."
+# Views of one model, as anywidget has them: a listener that throws ends the delivery of a message.
+VIEWS = """([markup, count]) => {
+  const listeners = new Set();
+  const decoded = (part) => new DataView(Uint8Array.from(atob(part), (char) => char.charCodeAt(0)).buffer);
+  const model = {
+    get: () => markup,
+    on: (_, listen) => listeners.add(listen),
+    off: (_, listen) => listeners.delete(listen),
+    send: async (question) => {
+      await window.awake;
+      const [content, parts] = await window.askTorch(question);
+      for (const listen of listeners) listen(content, parts.map(decoded));
+    },
+  };
+  window.views = Array.from({ length: count }, () => {
+    const el = document.createElement("div");
+    document.body.append(el);
+    return { el, close: plusxPlayground.render({ model, el }) };
+  });
+  window.listeners = listeners;
+}"""
+
+
+@pytest.fixture
+def open_views(open_page, nets):
+    """A page with several views of one live playground, which answers once the page's promise `awake` is kept."""
+
+    def open_views(count):
+        page, _, errors = open_page("about:blank")
+        errors.clear()  # a blank page has no storage for its theme
+        live, sent = Live(nets, markup(nets, {}, [])), []
+        live.send = lambda content, buffers=(): sent.append((content, buffers))
+
+        def ask(question):
+            live.answer(question)
+            content, buffers = sent.pop()
+            return content, [base64.b64encode(part).decode() for part in buffers]
+
+        page.expose_function("askTorch", ask)
+        page.add_style_tag(content=Live._css)
+        page.add_script_tag(content=SCRIPT, type="module")
+        page.wait_for_function("window.plusxPlayground")
+        page.evaluate(VIEWS, [live.markup, count])
+        return page, errors
+
+    return open_views
+
+
+def wait_for_loss(view, *parts):
+    """Wait until a view says what torch's loss is on the start input with parts of layer 3 off."""
+    said = loss_without(START["characters"]["start"], *parts)
+    view.locator(".px-result").filter(has_text=said).wait_for(timeout=10_000)
+
+
+def test_two_views_of_one_playground_answer_each_for_itself(open_views):
+    page, errors = open_views(2)
+    views = page.locator(".plusx-playground").all()
+    for view in views:
+        wait_for_loss(view)
+    for view, part in zip(views, ("attention", "FFN")):
+        view.get_by_role("switch", name=f"Layer 3: {part}", exact=True).dispatch_event("click")
+    wait_for_loss(views[0], "attention branch")
+    wait_for_loss(views[1], "FFN branch")
+    views[1].get_by_role("radio", name="Sorting").dispatch_event("click")
+    views[1].locator(".px-result").filter(has_text="places right").wait_for()
+    assert views[0].get_by_role("radio", name="Text").is_checked()
+    assert views[1].get_by_role("radio", name="Sorting").is_checked()
+    page.evaluate("views[0].close()")
+    assert page.evaluate("listeners.size") == 1
+    views[1].get_by_role("radio", name="Text").dispatch_event("click")
+    wait_for_loss(views[1], "FFN branch")
+    assert errors == []
+
+
+def test_a_kernel_that_does_not_answer_is_told_until_it_does(open_views):
+    page, errors = open_views(1)
+    view = page.locator(".plusx-playground")
+    wait_for_loss(view)
+    late = view.get_by_text(LATE)
+    page.evaluate("window.awake = new Promise((done) => (window.wake = done)), 0")
+    view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
+    page.wait_for_timeout(2000)
+    assert late.is_hidden()
+    late.wait_for(timeout=4000)
+    view.get_by_role("switch", name="Layer 3: FFN", exact=True).dispatch_event("click")
+    assert late.is_visible()
+    page.evaluate("wake()")
+    wait_for_loss(view, "attention branch", "FFN branch")
+    assert late.is_hidden()
+    assert errors == []
+
+
+def test_a_playground_that_its_kernel_has_lost_says_to_run_the_cell_again(open_views):
+    page, _ = open_views(1)
+    view = page.locator(".plusx-playground")
+    wait_for_loss(view)
+    page.evaluate("views[0].el.classList.add('jupyter-widgets-disconnected')")  # as ipywidgets marks it
+    view.get_by_text(GONE).wait_for(timeout=2000)
+    view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
+    page.wait_for_timeout(200)
+    assert view.get_by_text(GONE).is_visible()
+
+
+# The ink of a page, and the colour in which the large picture's frame is drawn.
+INKS = """() => {
+  const ink = getComputedStyle(document.querySelector('.plusx-playground')).getPropertyValue('--px-ink').trim();
+  const drawn = document.querySelector('.pg-large canvas').getContext('2d').getImageData(32, 300, 1, 1).data;
+  return [[1, 3, 5].map((i) => parseInt(ink.slice(i, i + 2), 16)), [...drawn.slice(0, 3)]];
+}"""
+
+
+def wait_until_drawn_in(page, light):
+    """Wait until the ink is for a light or dark ground, and the picture is drawn in it."""
+    page.wait_for_function(
+        f"""light => {{ const [ink, drawn] = ({INKS})();
+            return (ink[0] < 128) === light && ink.every((part, i) => Math.abs(part - drawn[i]) < 6); }}""",
+        arg=light,
+        timeout=5000,
+    )
+
+
+@pytest.mark.parametrize("how", ["button", "attribute of furo", "JupyterLab", "system"])
+def test_pictures_follow_the_theme_as_it_changes(open_playground, open_views, how):
+    page = open_views(1)[0] if how == "JupyterLab" else open_playground()[0]
+    page.locator(".px-result").filter(has_text="nats").wait_for()
+    if how == "system":  # furo, too, leaves it to the system
+        page.evaluate("delete document.documentElement.dataset.theme, document.body.dataset.theme = 'auto'")
+    wait_until_drawn_in(page, light=True)
+    if how == "button":
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    elif how == "attribute of furo":
+        page.evaluate("document.body.dataset.theme = 'dark'")
+    elif how == "JupyterLab":
+        page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    else:
+        page.emulate_media(color_scheme="dark")
+    wait_until_drawn_in(page, light=False)
 
 
 # ---- its files ------------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@
   const spoken = (token) => ({ " ": "space", "\n": "line break" })[token] ?? token;
   const percent = (p) => (p > 0 && p < 0.005 ? "<1 %" : `${Math.round(100 * p)} %`);
   const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)) : "not a number");
+  const unique = () => crypto.getRandomValues(new Uint32Array(2)).join("-"); // randomUUID needs https
   const sum = (values) => values.reduce((a, b) => a + b, 0);
 
   /** log softmax of `count` scores from `at`. */
@@ -94,23 +95,23 @@
     }
   }
 
-  /** An engine elsewhere: questions go out with a number, and an answer with it comes back. */
+  /** An engine elsewhere: questions go out with an id, and an answer with it comes back. */
   class Remote {
     constructor(send) {
       this.send = send;
       this.waiting = new Map();
-      this.last = 0;
     }
 
     ask(net, text, switches, tokens) {
       return new Promise((done, fail) => {
-        const id = ++this.last;
+        const id = unique(); // also among views of one model, which all hear each answer
         this.waiting.set(id, { done, fail });
         this.send({ id, net, tokens, switches: Array.from(switches, Number) });
       });
     }
 
     answered(id, error, seen) {
+      if (!this.waiting.has(id)) return; // another view asked
       const { done, fail } = this.waiting.get(id);
       this.waiting.delete(id);
       if (error) fail(new Error(error));
@@ -141,12 +142,15 @@
     });
   }
 
-  /** torch behind a kernel, by the messages of an anywidget model. */
-  function askKernel(model) {
+  /** torch behind a kernel, by the messages of an anywidget model, until `signal` aborts. */
+  function askKernel(model, el, signal) {
     const engine = new Remote((question) => model.send(question));
-    model.on("msg:custom", ({ id, error, n, names }, buffers) => {
+    const hear = ({ id, error, n, names }, buffers) => {
       engine.answered(id, error, () => ({ n, ...Object.fromEntries(names.map((name, i) => [name, floats(buffers[i])])) }));
-    });
+    };
+    model.on("msg:custom", hear);
+    signal.addEventListener("abort", () => model.off("msg:custom", hear));
+    engine.isGone = () => Boolean(el.closest(".jupyter-widgets-disconnected")); // as ipywidgets marks it
     return engine;
   }
 
@@ -256,8 +260,8 @@
   // ---- the playground -------------------------------------------------------------------------------
 
   class Playground {
-    constructor(root, setup, { table, engine }) {
-      Object.assign(this, { root, setup, table, engine });
+    constructor(root, setup, { table, engine, signal }) {
+      Object.assign(this, { root, setup, table, engine, signal });
       this.netName = Object.keys(setup.nets)[0];
       this.text = this.net.start;
       this.trained = "1".repeat(this.net.layers * PER_LAYER + 1);
@@ -281,9 +285,10 @@
     build() {
       const { setup } = this;
       const stage = this.root.querySelector(".pg-stage");
+      const group = unique(); // other views in the same page have radios of their own
       const radios = (name, legend, options, chosen, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
         ...options.map(([value, label]) => make("label", {},
-          make("input", { type: "radio", name: `pg-${name}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
+          make("input", { type: "radio", name: `pg-${name}-${group}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
       this.netRadios = radios("net", "Net", Object.entries(setup.nets).map(([name, { title }]) => [name, title]), this.netName, (name) => this.chooseNet(name));
       this.normRadios = radios("norm", "Norms stand", [["1", NORMS[1]], ["2", NORMS[2]]], "1", (value) => this.setAll([2, 5], Number(value), "place"));
       this.kindRadios = radios("kind", "Activations", ACTIVATIONS.slice(1).map((label, i) => [String(i + 1), label]), "1", (value) => this.setAll([6], Number(value), "kind"));
@@ -294,6 +299,7 @@
       this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
       this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
       this.message = make("p", { class: "px-message", role: "alert", hidden: true });
+      this.late = make("p", { class: "px-message", role: "alert", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
       this.result = make("p", { class: "px-result", role: "status" });
       this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
 
@@ -336,7 +342,7 @@
         make("div", { class: "pg-row" }, this.fieldNote, this.write, this.link),
         make("div", { class: "pg-row pg-presets", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
         make("div", { class: "pg-row" }, this.normRadios, this.kindRadios),
-        make("div", { class: "pg-said" }, make("div", {}, this.message, this.result), this.load, this.progress),
+        make("div", { class: "pg-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
         make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
         make("h3", {}, "The stack"),
         make("p", { class: "pg-note" }, "Every line at the bottom of a layer, every box and every pill is a switch. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. Beside each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
@@ -508,8 +514,9 @@
       this.message.hidden = !text;
     }
 
-    /** What is wrong with the input, if anything. */
+    /** What keeps the net from answering, if anything. */
     fault() {
+      if (this.engine?.isGone?.()) return "The kernel has no playground any more: run this cell again.";
       if (!this.text) return "Write something: the net needs at least one character.";
       const { alphabet } = this.net;
       const unknown = [...new Set(this.seenText)].filter((token) => !alphabet.includes(token));
@@ -519,7 +526,13 @@
     async answer() {
       const { netName: net, seenText: text, switches } = this;
       const tokens = Array.from(text, (token) => this.net.alphabet.indexOf(token));
-      return (this.engine ?? this.table)?.ask(net, text, switches, tokens);
+      const late = setTimeout(() => (this.late.hidden = Boolean(here || this.fault())), 4000);
+      try {
+        return await (this.engine ?? this.table)?.ask(net, text, switches, tokens);
+      } finally {
+        clearTimeout(late);
+        this.late.hidden = true;
+      }
     }
 
     /** Show the state at once, and what the net makes of it when it is known; of several changes, only the last. */
@@ -741,7 +754,14 @@
     render({ model, el }) {
       el.innerHTML = model.get("markup");
       const root = el.firstElementChild;
-      new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine: askKernel(model) });
+      const ended = new AbortController();
+      const { signal } = ended;
+      const engine = askKernel(model, el, signal);
+      const playground = new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine, signal });
+      const watch = new MutationObserver(() => engine.isGone() && playground.changed(false));
+      watch.observe(el, { attributeFilter: ["class"] });
+      signal.addEventListener("abort", () => watch.disconnect());
+      return () => ended.abort();
     },
   };
   if (here) document.querySelectorAll(".plusx-playground").forEach((root) => start(root));
