@@ -260,7 +260,8 @@
   // ---- the playground -------------------------------------------------------------------------------
 
   class Playground {
-    constructor(root, setup, { table, engine, signal }) {
+    /** Until `signal` aborts; in the book's page nothing aborts it. */
+    constructor(root, setup, { table, engine, signal = new AbortController().signal }) {
       Object.assign(this, { root, setup, table, engine, signal });
       this.netName = Object.keys(setup.nets)[0];
       this.text = this.net.start;
@@ -357,11 +358,28 @@
         make("ol", { class: "pg-challenges" }, ...this.challenges),
       );
       this.offerLoading();
-      new MutationObserver(() => this.seen && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+      this.followTheme();
       if (!here) return;
       window.addEventListener("hashchange", () => this.followLink());
       const noteSight = ([{ isIntersecting }]) => document.documentElement.classList.toggle("pg-in-sight", isIntersecting);
       new IntersectionObserver(noteSight).observe(this.bench);
+    }
+
+    /** Paint anew when the page goes from light to dark or back, as the book, JupyterLab or the system tells it. */
+    followTheme() {
+      const repaint = () => this.seen && String(this.colours()) !== String(this.paintedIn) && this.draw();
+      const watch = new MutationObserver(repaint);
+      for (const node of [document.documentElement, document.body]) {
+        watch.observe(node, { attributeFilter: ["class", "data-theme", "data-jp-theme-light"] });
+      }
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
+      this.signal.addEventListener("abort", () => watch.disconnect());
+    }
+
+    /** What pictures are painted in: attention, similarity, letters. */
+    colours() {
+      const style = getComputedStyle(this.root);
+      return ["--px-C0", "--px-C1", "--px-ink"].map((name) => style.getPropertyValue(name).trim());
     }
 
     map(name) {
@@ -608,11 +626,8 @@
       const { seen } = this;
       const [net, text, switches] = this.seenState;
       const { n } = seen;
-      const style = getComputedStyle(this.root);
-      const colours = ["--px-C0", "--px-C1"].map((name) => {
-        const hex = style.getPropertyValue(name).trim();
-        return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-      });
+      const [attention, similarity, ink] = (this.paintedIn = this.colours());
+      const colours = [attention, similarity].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
       const tokens = [...text];
       const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
       const size = net.alphabet.length;
@@ -654,7 +669,7 @@
       };
       row(this.first, 0);
       this.layers.forEach((strip, layer) => row(strip, layer + 1));
-      this.drawLarge(net, tokens, colours, style.getPropertyValue("--px-ink").trim());
+      this.drawLarge(net, tokens, colours, ink);
       this.drawLens(net, logs, tokens, wanted, colours[0]);
     }
 
