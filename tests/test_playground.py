@@ -575,16 +575,16 @@ GONE = "The kernel has no playground any more: run this cell again."
 LATE = "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again."
 # Views of one model, as anywidget has them: a listener that throws ends the delivery of a message.
 VIEWS = """([markup, count]) => {
-  const listeners = new Set();
+  const listeners = { "msg:custom": new Set(), comm_live_update: new Set() };
   const decoded = (part) => new DataView(Uint8Array.from(atob(part), (char) => char.charCodeAt(0)).buffer);
   const model = {
     get: () => markup,
-    on: (_, listen) => listeners.add(listen),
-    off: (_, listen) => listeners.delete(listen),
+    on: (event, listen) => listeners[event].add(listen),
+    off: (event, listen) => listeners[event].delete(listen),
     send: async (question) => {
       await window.awake;
       const [content, parts] = await window.askTorch(question);
-      for (const listen of listeners) listen(content, parts.map(decoded));
+      for (const listen of listeners["msg:custom"]) listen(content, parts.map(decoded));
     },
   };
   window.views = Array.from({ length: count }, () => {
@@ -641,7 +641,7 @@ def test_two_views_of_one_playground_answer_each_for_itself(open_views):
     assert views[0].get_by_role("radio", name="Text").is_checked()
     assert views[1].get_by_role("radio", name="Sorting").is_checked()
     page.evaluate("views[0].close()")
-    assert page.evaluate("listeners.size") == 1
+    assert page.evaluate("Object.values(listeners).map(each => each.size)") == [1, 1]
     views[1].get_by_role("radio", name="Text").dispatch_event("click")
     wait_for_loss(views[1], "FFN branch")
     assert errors == []
@@ -669,7 +669,7 @@ def test_a_playground_that_its_kernel_has_lost_says_to_run_the_cell_again(open_v
     page, _ = open_views(1)
     view = page.locator(".plusx-playground")
     wait_for_loss(view)
-    page.evaluate("views[0].el.classList.add('jupyter-widgets-disconnected')")  # as ipywidgets marks it
+    page.evaluate("listeners.comm_live_update.forEach(lose => lose())")
     view.get_by_text(GONE).wait_for(timeout=2000)
     view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
     page.wait_for_timeout(200)

@@ -143,14 +143,20 @@
   }
 
   /** torch behind a kernel, by the messages of an anywidget model, until `signal` aborts. */
-  function askKernel(model, el, signal) {
-    const engine = new Remote((question) => model.send(question));
+  function askKernel(model, signal) {
+    const engine = new Remote((question) => {
+      try {
+        model.send(question);
+      } catch (error) { // the way to the kernel is closed
+        engine.isGone = true;
+        throw error;
+      }
+    });
     const hear = ({ id, error, n, names }, buffers) => {
       engine.answered(id, error, () => ({ n, ...Object.fromEntries(names.map((name, i) => [name, floats(buffers[i])])) }));
     };
     model.on("msg:custom", hear);
     signal.addEventListener("abort", () => model.off("msg:custom", hear));
-    engine.isGone = () => Boolean(el.closest(".jupyter-widgets-disconnected")); // as ipywidgets marks it
     return engine;
   }
 
@@ -534,7 +540,7 @@
 
     /** What keeps the net from answering, if anything. */
     fault() {
-      if (this.engine?.isGone?.()) return "The kernel has no playground any more: run this cell again.";
+      if (this.engine?.isGone) return "The kernel has no playground any more: run this cell again.";
       if (!this.text) return "Write something: the net needs at least one character.";
       const { alphabet } = this.net;
       const unknown = [...new Set(this.seenText)].filter((token) => !alphabet.includes(token));
@@ -584,7 +590,7 @@
         }
       } catch (error) {
         this.root.classList.add("pg-stale");
-        this.say(`The net did not answer: ${error.message}. The picture is the last good one.`);
+        this.say(this.fault() || `The net did not answer: ${error.message}. The picture is the last good one.`);
       } finally {
         this.busy = false;
       }
@@ -771,11 +777,14 @@
       const root = el.firstElementChild;
       const ended = new AbortController();
       const { signal } = ended;
-      const engine = askKernel(model, el, signal);
+      const engine = askKernel(model, signal);
       const playground = new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine, signal });
-      const watch = new MutationObserver(() => engine.isGone() && playground.changed(false));
-      watch.observe(el, { attributeFilter: ["class"] });
-      signal.addEventListener("abort", () => watch.disconnect());
+      const lose = () => { // ipywidgets says so when a kernel restarts, by itself or not
+        engine.isGone = true;
+        playground.changed(false);
+      };
+      model.on("comm_live_update", lose);
+      signal.addEventListener("abort", () => model.off("comm_live_update", lose));
       return () => ended.abort();
     },
   };
