@@ -68,7 +68,7 @@ def set_state(page, net, text, switches):
 def switch(page, label):
     """Click a switch where it stands."""
     named = f":is([aria-label='{label}'], [aria-label^='{label},'])"  # after a comma: its value
-    page.locator(f"[role=switch]{named} > :is(.pg-hit, .pg-box)").first.click()
+    page.locator(f"[role=switch]{named} > :is(.pg-hit, .pg-reach)").first.click()
 
 
 def result(page):
@@ -567,6 +567,69 @@ def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in
     settle(page)
     assert result(page).startswith("No attention 1, no attention 4, no attention 6: ")
     assert is_in_sight(page, ".px-result")
+
+
+# Of each switch, the greatest of its rectangles: where a finger reaches it.
+REACHES = """() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
+  .map((e) => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]))
+  .map((parts) => parts.map((part) => part.getBoundingClientRect()))
+  .map((boxes) => [Math.max(...boxes.map((box) => box.width)), Math.max(...boxes.map((box) => box.height))])"""
+
+
+def test_a_finger_finds_every_switch(open_playground):
+    page, _, _ = open_playground(width=390)
+    page.set_viewport_size(dict(width=390, height=844))
+    reaches = page.evaluate(REACHES)
+    assert len(reaches) == 43
+    assert min(width for width, _ in reaches) >= 24 and min(height for _, height in reaches) >= 32
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pictures_keep_their_size_whatever_the_words_beside_them_say(open_playground, width):
+    page, _, _ = open_playground(loaded=True, width=width)
+    sizes, words = set(), set()
+    for preset in page.locator(".pg-presets button").all():
+        preset.dispatch_event("click")
+        settle(page)
+        sizes |= set(
+            page.evaluate("[...document.querySelectorAll('.pg-map')].map(e => e.getBoundingClientRect().width)")
+        )
+        words |= {len(said) for said in page.locator(".pg-words span").all_inner_texts()}
+    assert len(words) > 2, "the words were always as long"
+    assert max(sizes) - min(sizes) < 0.1
+
+
+# Contrast with the playground's ground of all that a reader has to make out, in the picture's order.
+CONTRASTS = """() => {
+  const root = document.querySelector('.plusx-playground'), style = getComputedStyle(root);
+  const light = (colour) => {
+    const probe = document.createElement('canvas').getContext('2d');
+    probe.fillStyle = colour;
+    probe.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...probe.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const ground = light(style.backgroundColor);
+  const of = (colour) => Math.max(light(colour) / ground, ground / light(colour));
+  const found = {};
+  for (const [part, what] of [['.pg-wire', 'stroke'], ['.pg-plus', 'stroke'], ['.pg-box', 'stroke'],
+    ['.pg-skip', 'stroke'],
+    ['.pg-switch[aria-checked=false] .pg-skip', 'stroke'], ['.pg-switch[aria-checked=false] .pg-cut', 'stroke'],
+    ['.pg-map', 'borderTopColor'], ['.pg-bar span', 'backgroundColor']]) {
+    found[part] = of(getComputedStyle(document.querySelector(part))[what]);
+  }
+  for (const name of ['--px-C0', '--px-C1']) found[name] = of(style.getPropertyValue(name).trim());
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_lines_and_pictures_stand_out_from_the_ground(open_playground, theme):
+    page, _, _ = open_playground(theme=theme)
+    page.get_by_role("button", name="No attention skips").click()
+    settle(page)
+    assert {part: contrast for part, contrast in page.evaluate(CONTRASTS).items() if contrast < 3} == {}
 
 
 # ---- beside a kernel ------------------------------------------------------------------------------------------------

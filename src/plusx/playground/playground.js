@@ -167,7 +167,7 @@
   // Where things stand in a layer's picture, 360 x 74: the stream runs at y = 56, branches at y = 24.
   const PARTS = [
     { tap: 10, plus: 134, norm: 16, after: 144, boxes: [[58, 66, "attention"]] },
-    { tap: 184, plus: 322, norm: 190, after: 328, boxes: [[230, 22, "W₁"], [292, 22, "W₂"]], activation: 256 },
+    { tap: 184, plus: 322, norm: 190, after: 328, boxes: [[227, 26, "W₁"], [291, 26, "W₂"]], activation: 256 },
   ];
 
   /** The picture of layer `layer` with its 7 switches; `toggle` gets a switch's number. */
@@ -182,8 +182,9 @@
       switches[kind] = group;
       return group;
     };
-    const box = (x, width, text) => [
-      make("rect", { x, y: 12, width, height: 24, rx: 4, class: "pg-box" }),
+    const box = (x, width, text, rx = 4) => [
+      make("rect", { x, y: 4, width, height: 34, class: "pg-reach" }),
+      make("rect", { x, y: 12, width, height: 24, rx, class: "pg-box" }),
       make("text", { x: x + width / 2, y: 28 }, text),
     ];
     svg.append(make("path", { class: "pg-wire", d: "M0 56H10M142 56H184M330 56H360" }));
@@ -192,12 +193,12 @@
       const kind = 3 * half;
       svg.append(make("path", { class: `pg-wire pg-branch-${half}`, d: `M${tap} 56V24H${plus}V48m-4 -6l4 6l4 -6` }));
       svg.append(add(kind,
-        make("rect", { x: tap, y: 44, width: plus - tap - 8, height: 24, class: "pg-hit" }),
+        make("rect", { x: tap, y: 39, width: plus - tap - 8, height: 34, class: "pg-hit" }),
         make("path", { class: "pg-skip", d: `M${tap} 56H${plus - 8}m-6 -4l6 4l-6 4` }),
         make("path", { class: "pg-cut", d: `M${(tap + plus) / 2 - 5} 51l10 10m0 -10l-10 10` })));
       svg.append(add(kind + 1, ...boxes.flatMap(([x, width, text]) => box(x, width, text))));
-      svg.append(add(kind + 2, make("rect", { x: norm, y: 12, width: 34, height: 24, rx: 4, class: "pg-box" }), make("text", { x: norm + 17, y: 28 }, "norm")));
-      if (activation) svg.append(add(6, make("rect", { x: activation, y: 12, width: 32, height: 24, rx: 12, class: "pg-box" }), make("text", { x: activation + 16, y: 28 }, "ReLU")));
+      svg.append(add(kind + 2, ...box(norm, 34, "norm")));
+      if (activation) svg.append(add(6, ...box(activation, 32, "ReLU", 12)));
       svg.append(make("circle", { cx: plus, cy: 56, r: 8, class: "pg-plus" }), make("path", { class: "pg-wire", d: `M${plus - 4} 56h8m-4 -4v8` }));
     });
     return { svg, switches };
