@@ -30,6 +30,7 @@ def lab(tmp_path_factory):
     notebook = nbformat.read(ROOT / "chapters" / "17-playground.ipynb", as_version=4)
     notebook.cells = [new_code_cell(source) for source in playground_cells()]
     nbformat.write(notebook, folder / "playground.ipynb")
+    nbformat.write(notebook, folder / "again.ipynb")
     with jupyter_lab(folder) as url:
         yield url
 
@@ -82,3 +83,79 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     print(f"\nplayground in JupyterLab, switch to result: {', '.join(f'{t:.0f}' for t in times)} ms")
     assert statistics.median(times) < 500
     assert foreign == []
+
+
+LABELS = {"attention": "attention branch", "FFN": "FFN branch"}
+GONE = "The kernel has no playground any more: run this cell again."
+
+
+def playground_in_front(page):
+    """The playground of the notebook in front, once it has answered."""
+    (index,) = cells_with(page, "playground(nets")
+    view = show(page, index, ".plusx-playground .pg-switch").locator(".plusx-playground")
+    view.locator(".px-result").filter(has_text="As trained").wait_for(timeout=20_000)
+    return view
+
+
+def switch_off_and_on(view, kind):
+    """Press a switch where it stands: the answer is torch's, and in sight."""
+    part = view.get_by_role("switch", name=f"Layer 3: {kind}", exact=True)
+    part.locator("rect").first.click()
+    result = view.locator(".px-result")
+    loss = loss_without(view.locator("textarea").input_value(), LABELS[kind])
+    result.filter(has_text=f"No {kind} 3: {loss}").wait_for(timeout=10_000)
+    box, height = result.bounding_box(), view.page.viewport_size["height"]
+    assert 0 <= box["y"] and box["y"] + box["height"] <= height
+    part.locator("rect").first.click()
+    result.filter(has_text="As trained").wait_for(timeout=10_000)
+
+
+def execute(page, command, **options):
+    """A command of Lab's, and time for what it does."""
+    page.evaluate("([name, options]) => void window.jupyterapp.commands.execute(name, options)", [command, options])
+    page.wait_for_timeout(2000)
+
+
+def test_a_playground_answers_wherever_lab_shows_it(lab, open_page):
+    page, _, _ = open_page("about:blank")
+    assert run_all(page, lab, "playground.ipynb") == []
+    switch_off_and_on(playground_in_front(page), "attention")
+    execute(page, "notebook:move-cell-up")
+    switch_off_and_on(playground_in_front(page), "FFN")
+    execute(page, "notebook:create-output-view")
+    second = page.locator(".jp-LinkedOutputView .plusx-playground")
+    second.locator(".px-result").filter(has_text="As trained").wait_for(timeout=20_000)
+    switch_off_and_on(second, "attention")
+    switch_off_and_on(page.locator(".jp-Notebook .plusx-playground"), "FFN")
+    execute(page, "docmanager:open", path="again.ipynb")
+    execute(page, "notebook:run-all-cells")
+    switch_off_and_on(playground_in_front(page), "attention")
+    execute(page, "docmanager:open", path="playground.ipynb")
+    execute(page, "docmanager:save")
+    execute(page, "application:close")
+    execute(page, "docmanager:open", path="playground.ipynb")
+    view = playground_in_front(page)
+    switch_off_and_on(view, "FFN")
+    drawn = "e => [...e.getContext('2d').getImageData(31, 300, 1, 1).data].slice(0, 3).map(part => part < 128)"
+    for theme, dark_ink in (("JupyterLab Dark", False), ("JupyterLab Light", True)):
+        execute(page, "apputils:change-theme", theme=theme)
+        assert view.locator(".pg-large canvas").evaluate(drawn) == [dark_ink] * 3
+
+
+@pytest.mark.parametrize("how", ["restarted", "killed"])
+def test_a_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_page, how):
+    page, _, _ = open_page("about:blank")
+    assert run_all(page, lab, "playground.ipynb") == []
+    view = playground_in_front(page)
+    kernel = f"{NOTEBOOK}.sessionContext.session.kernel"
+    if how == "restarted":
+        page.evaluate(f"() => void {kernel}.restart()")
+    else:
+        page.evaluate(f"() => void {kernel}.requestExecute({{ code: 'import os; os._exit(1)' }})")
+        page.click(".jp-Dialog button.jp-mod-accept", timeout=30_000)  # it tells that the kernel died
+    view.get_by_text(GONE).wait_for(timeout=10_000)
+    view.get_by_role("switch", name="Layer 3: attention", exact=True).locator("rect").first.click()
+    page.wait_for_timeout(500)
+    assert view.get_by_text(GONE).is_visible() and view.locator(".px-message:visible").count() == 1
+    assert run_all(page, lab, "playground.ipynb") == []
+    switch_off_and_on(playground_in_front(page), "attention")

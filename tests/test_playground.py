@@ -11,10 +11,11 @@ import pytest
 import torch
 from browser import PLAYGROUND as PAGE
 from browser import ROOT, serve
+from lab import loss_without
 
 from plusx.playground import Challenge, playground
-from plusx.playground.live import Live
-from plusx.playground.page import START, fragment, look_at, pack
+from plusx.playground.live import SCRIPT, Live
+from plusx.playground.page import START, fragment, look_at, markup, pack
 from plusx.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
 
 SPOKEN = (
@@ -67,7 +68,7 @@ def set_state(page, net, text, switches):
 def switch(page, label):
     """Click a switch where it stands."""
     named = f":is([aria-label='{label}'], [aria-label^='{label},'])"  # after a comma: its value
-    page.locator(f"[role=switch]{named} > :is(.pg-hit, .pg-box)").first.click()
+    page.locator(f"[role=switch]{named} > :is(.pg-hit, .pg-reach)").first.click()
 
 
 def result(page):
@@ -200,7 +201,7 @@ def test_presets_answer_from_the_table_with_torchs_numbers(open_playground, nets
     names = page.locator(".pg-presets button").all_inner_texts()
     assert len(names) >= 8
     for net in TASKS:
-        page.locator(f"input[name=pg-net][value={net}]").evaluate("e => e.click()")
+        page.locator(f"input[name^=pg-net][value={net}]").evaluate("e => e.click()")
         said = set()
         for name in names:
             page.click(f".pg-presets button:text-is('{name}')")
@@ -337,8 +338,8 @@ def test_switches_work_from_the_keyboard_and_the_result_is_told(open_playground)
 def test_norms_and_activations_change_together_and_keep_what_is_off(open_playground):
     page, _, _ = open_playground(loaded=True)
     switch(page, "Layer 2: norm of attention")
-    page.locator("input[name=pg-norm][value='2']").evaluate("e => e.click()")
-    page.locator("input[name=pg-kind][value='3']").evaluate("e => e.click()")
+    page.locator("input[name^=pg-norm][value='2']").evaluate("e => e.click()")
+    page.locator("input[name^=pg-kind][value='3']").evaluate("e => e.click()")
     digits = state(page)[2]
     layers = [digits[i : i + 7] for i in range(0, 42, 7)]
     assert layers == ["1121123", "1101123", *["1121123"] * 4] and digits[-1] == "1"
@@ -424,7 +425,7 @@ def test_a_picture_that_is_not_of_the_present_state_is_not_given_its_words(open_
     page, _, errors = open_playground()
     lens = page.inner_text(".pg-lens")
     switch(page, "Layer 1: skip around attention")
-    page.locator("input[name=pg-net][value=sorting]").evaluate("e => e.click()")
+    page.locator("input[name^=pg-net][value=sorting]").evaluate("e => e.click()")
     settle(page)
     page.locator(".pg-map").nth(7).click()  # another picture in large, of what was last computed
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
@@ -445,7 +446,7 @@ def test_it_does_not_write_on_from_what_it_cannot_read_nor_for_another_net(open_
     assert "does not know \u00e9" in page.inner_text(".px-message[role=alert]")
     page.fill("textarea", "The value of the ")
     write.click()
-    page.locator("input[name=pg-net][value=sorting]").evaluate("e => e.click()")
+    page.locator("input[name^=pg-net][value=sorting]").evaluate("e => e.click()")
     page.wait_for_function("!document.querySelector('.plusx-playground').plusx.write.disabled")
     assert page.input_value("textarea") == START["sorting"]["start"]
     assert errors == []
@@ -494,6 +495,287 @@ def test_a_loaded_and_damaged_net_is_accessible_and_fits(open_playground, axe, w
         .map(parts => parts.map(c => c.getBoundingClientRect()).map(b => Math.min(b.width, b.height)))
         .map(sides => Math.max(...sides)).filter(side => side < 20)""")
     assert small == []
+
+
+# ---- in sight ------------------------------------------------------------------------------------------------------
+
+
+IN_SIGHT = """(part) => {
+  const { left, right, top, bottom } = part.getBoundingClientRect();
+  const points = [[left + 2, top + 2], [right - 2, bottom - 2], [(left + right) / 2, (top + bottom) / 2]];
+  return points.every(([x, y]) => {
+    const there = document.elementFromPoint(x, y); // nothing outside of the window
+    return there && (part.contains(there) || there.contains(part));
+  });
+}"""
+
+
+def is_in_sight(page, selector):
+    """Whether a part is wholly within the window, with nothing over it."""
+    return page.locator(selector).evaluate(IN_SIGHT)
+
+
+@pytest.mark.parametrize("width, height", [(1280, 900), (390, 844)])
+def test_the_answer_is_in_sight_of_each_switch_and_covers_none_that_is_pressed(open_playground, width, height):
+    page, _, _ = open_playground(loaded=True, width=width)
+    page.set_viewport_size(dict(width=width, height=height))
+    for layer in range(1, 7):
+        for label, said in (("skip around attention", "skip around attention"), ("FFN", "FFN")):
+            part = page.get_by_role("switch", name=f"Layer {layer}: {label}", exact=True)
+            part.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+            page.mouse.wheel(0, -40)  # upwards, as the theme offers the way to the top
+            page.wait_for_timeout(200)
+            box = part.locator("rect").first.bounding_box()
+            page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            settle(page)
+            assert result(page).startswith(f"No {said} {layer}: "), "another thing was pressed"
+            assert is_in_sight(page, ".px-result")
+            part.evaluate("e => e.dispatchEvent(new MouseEvent('click'))")
+            settle(page)
+    assert page.locator(".pg-said").bounding_box()["height"] < 0.12 * height
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_has_the_keyboards_focus_is_not_below_the_answer(open_playground, width):
+    page, _, _ = open_playground(loaded=True, width=width)
+    page.locator("input[type=radio]").last.focus()
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(36):
+            page.keyboard.press(key)
+            page.wait_for_timeout(20)
+            overlap = page.evaluate("""() => {
+              const part = document.activeElement.getBoundingClientRect();
+              const said = document.querySelector('.pg-said').getBoundingClientRect();
+              return document.activeElement.closest('.pg-stack') && part.bottom > said.top && part.top < said.bottom
+                && document.activeElement.outerHTML.slice(0, 200); }""")
+            assert not overlap
+
+
+@pytest.mark.parametrize("width, height", [(1280, 900), (390, 844)])
+def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in_sight(open_playground, width, height):
+    page, _, _ = open_playground(width=width)
+    page.set_viewport_size(dict(width=width, height=height))
+    for layer in (1, 4, 6):
+        part = page.get_by_role("switch", name=f"Layer {layer}: attention", exact=True)
+        part.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        part.locator("rect").first.click()
+        settle(page)
+        assert "not loaded yet" in result(page)
+        assert is_in_sight(page, ".px-result") and is_in_sight(page, ".pg-load")
+    page.click(".pg-load")
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+    settle(page)
+    assert result(page).startswith("No attention 1, no attention 4, no attention 6: ")
+    assert is_in_sight(page, ".px-result")
+
+
+# Of each switch, the greatest of its rectangles: where a finger reaches it.
+REACHES = """() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
+  .map((e) => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]))
+  .map((parts) => parts.map((part) => part.getBoundingClientRect()))
+  .map((boxes) => [Math.max(...boxes.map((box) => box.width)), Math.max(...boxes.map((box) => box.height))])"""
+
+
+def test_a_finger_finds_every_switch(open_playground):
+    page, _, _ = open_playground(width=390)
+    page.set_viewport_size(dict(width=390, height=844))
+    reaches = page.evaluate(REACHES)
+    assert len(reaches) == 43
+    assert min(width for width, _ in reaches) >= 24 and min(height for _, height in reaches) >= 32
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pictures_keep_their_size_whatever_the_words_beside_them_say(open_playground, width):
+    page, _, _ = open_playground(loaded=True, width=width)
+    sizes, words = set(), set()
+    for preset in page.locator(".pg-presets button").all():
+        preset.dispatch_event("click")
+        settle(page)
+        sizes |= set(
+            page.evaluate("[...document.querySelectorAll('.pg-map')].map(e => e.getBoundingClientRect().width)")
+        )
+        words |= {len(said) for said in page.locator(".pg-words span").all_inner_texts()}
+    assert len(words) > 2, "the words were always as long"
+    assert max(sizes) - min(sizes) < 0.1
+
+
+# Contrast with the playground's ground of all that a reader has to make out, in the picture's order.
+CONTRASTS = """() => {
+  const root = document.querySelector('.plusx-playground'), style = getComputedStyle(root);
+  const light = (colour) => {
+    const probe = document.createElement('canvas').getContext('2d');
+    probe.fillStyle = colour;
+    probe.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...probe.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const ground = light(style.backgroundColor);
+  const of = (colour) => Math.max(light(colour) / ground, ground / light(colour));
+  const found = {};
+  for (const [part, what] of [['.pg-wire', 'stroke'], ['.pg-plus', 'stroke'], ['.pg-box', 'stroke'],
+    ['.pg-skip', 'stroke'],
+    ['.pg-switch[aria-checked=false] .pg-skip', 'stroke'], ['.pg-switch[aria-checked=false] .pg-cut', 'stroke'],
+    ['.pg-map', 'borderTopColor'], ['.pg-bar span', 'backgroundColor']]) {
+    found[part] = of(getComputedStyle(document.querySelector(part))[what]);
+  }
+  for (const name of ['--px-C0', '--px-C1']) found[name] = of(style.getPropertyValue(name).trim());
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_lines_and_pictures_stand_out_from_the_ground(open_playground, theme):
+    page, _, _ = open_playground(theme=theme)
+    page.get_by_role("button", name="No attention skips").click()
+    settle(page)
+    assert {part: contrast for part, contrast in page.evaluate(CONTRASTS).items() if contrast < 3} == {}
+
+
+# ---- beside a kernel ------------------------------------------------------------------------------------------------
+
+GONE = "The kernel has no playground any more: run this cell again."
+LATE = "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again."
+# Views of one model, as anywidget has them: a listener that throws ends the delivery of a message.
+VIEWS = """([markup, count]) => {
+  const listeners = { "msg:custom": new Set(), comm_live_update: new Set() };
+  const decoded = (part) => new DataView(Uint8Array.from(atob(part), (char) => char.charCodeAt(0)).buffer);
+  const model = {
+    get: () => markup,
+    on: (event, listen) => listeners[event].add(listen),
+    off: (event, listen) => listeners[event].delete(listen),
+    send: async (question) => {
+      await window.awake;
+      const [content, parts] = await window.askTorch(question);
+      for (const listen of listeners["msg:custom"]) listen(content, parts.map(decoded));
+    },
+  };
+  window.views = Array.from({ length: count }, () => {
+    const el = document.createElement("div");
+    document.body.append(el);
+    return { el, close: plusxPlayground.render({ model, el }) };
+  });
+  window.listeners = listeners;
+}"""
+
+
+@pytest.fixture
+def open_views(open_page, nets):
+    """A page with several views of one live playground, which answers once the page's promise `awake` is kept."""
+
+    def open_views(count):
+        page, _, errors = open_page("about:blank")
+        errors.clear()  # a blank page has no storage for its theme
+        live, sent = Live(nets, markup(nets, {}, [])), []
+        live.send = lambda content, buffers=(): sent.append((content, buffers))
+
+        def ask(question):
+            live.answer(question)
+            content, buffers = sent.pop()
+            return content, [base64.b64encode(part).decode() for part in buffers]
+
+        page.expose_function("askTorch", ask)
+        page.add_style_tag(content=Live._css)
+        page.add_script_tag(content=SCRIPT, type="module")
+        page.wait_for_function("window.plusxPlayground")
+        page.evaluate(VIEWS, [live.markup, count])
+        return page, errors
+
+    return open_views
+
+
+def wait_for_loss(view, *parts):
+    """Wait until a view says what torch's loss is on the start input with parts of layer 3 off."""
+    said = loss_without(START["characters"]["start"], *parts)
+    view.locator(".px-result").filter(has_text=said).wait_for(timeout=10_000)
+
+
+def test_two_views_of_one_playground_answer_each_for_itself(open_views):
+    page, errors = open_views(2)
+    views = page.locator(".plusx-playground").all()
+    for view in views:
+        wait_for_loss(view)
+    for view, part in zip(views, ("attention", "FFN")):
+        view.get_by_role("switch", name=f"Layer 3: {part}", exact=True).dispatch_event("click")
+    wait_for_loss(views[0], "attention branch")
+    wait_for_loss(views[1], "FFN branch")
+    views[1].get_by_role("radio", name="Sorting").dispatch_event("click")
+    views[1].locator(".px-result").filter(has_text="places right").wait_for()
+    assert views[0].get_by_role("radio", name="Text").is_checked()
+    assert views[1].get_by_role("radio", name="Sorting").is_checked()
+    page.evaluate("views[0].close()")
+    assert page.evaluate("Object.values(listeners).map(each => each.size)") == [1, 1]
+    views[1].get_by_role("radio", name="Text").dispatch_event("click")
+    wait_for_loss(views[1], "FFN branch")
+    assert errors == []
+
+
+def test_a_kernel_that_does_not_answer_is_told_until_it_does(open_views):
+    page, errors = open_views(1)
+    view = page.locator(".plusx-playground")
+    wait_for_loss(view)
+    late = view.get_by_text(LATE)
+    page.evaluate("window.awake = new Promise((done) => (window.wake = done)), 0")
+    view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
+    page.wait_for_timeout(2000)
+    assert late.is_hidden()
+    late.wait_for(timeout=4000)
+    view.get_by_role("switch", name="Layer 3: FFN", exact=True).dispatch_event("click")
+    assert late.is_visible()
+    page.evaluate("wake()")
+    wait_for_loss(view, "attention branch", "FFN branch")
+    assert late.is_hidden()
+    assert errors == []
+
+
+def test_a_playground_that_its_kernel_has_lost_says_to_run_the_cell_again(open_views):
+    page, _ = open_views(1)
+    view = page.locator(".plusx-playground")
+    wait_for_loss(view)
+    page.evaluate("listeners.comm_live_update.forEach(lose => lose())")
+    view.get_by_text(GONE).wait_for(timeout=2000)
+    view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
+    page.wait_for_timeout(200)
+    assert view.get_by_text(GONE).is_visible()
+
+
+# The ink of a page, and the colour in which the large picture's frame is drawn.
+INKS = """() => {
+  const ink = getComputedStyle(document.querySelector('.plusx-playground')).getPropertyValue('--px-ink').trim();
+  const drawn = document.querySelector('.pg-large canvas').getContext('2d').getImageData(31, 300, 1, 1).data;
+  return [[1, 3, 5].map((i) => parseInt(ink.slice(i, i + 2), 16)), [...drawn.slice(0, 3)]];
+}"""
+
+
+def wait_until_drawn_in(page, light):
+    """Wait until the ink is for a light or dark ground, and the picture is drawn in it."""
+    page.wait_for_function(
+        f"""light => {{ const [ink, drawn] = ({INKS})();
+            return (ink[0] < 128) === light && ink.every((part, i) => Math.abs(part - drawn[i]) < 6); }}""",
+        arg=light,
+        timeout=5000,
+    )
+
+
+@pytest.mark.parametrize("how", ["button", "attribute of furo", "JupyterLab", "system"])
+def test_pictures_follow_the_theme_as_it_changes(open_playground, open_views, how):
+    page = open_views(1)[0] if how == "JupyterLab" else open_playground()[0]
+    page.locator(".px-result").filter(has_text="nats").wait_for()
+    if how == "system":  # furo, too, leaves it to the system
+        page.evaluate("delete document.documentElement.dataset.theme, document.body.dataset.theme = 'auto'")
+    wait_until_drawn_in(page, light=True)
+    if how == "button":
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    elif how == "attribute of furo":
+        page.evaluate("document.body.dataset.theme = 'dark'")
+    elif how == "JupyterLab":
+        page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    else:
+        page.emulate_media(color_scheme="dark")
+    wait_until_drawn_in(page, light=False)
+
+
+# ---- its files ------------------------------------------------------------------------------------------------------
 
 
 def test_only_the_page_of_the_playground_carries_its_files_in_the_sizes_it_tells(site):

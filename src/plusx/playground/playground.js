@@ -32,6 +32,7 @@
   const spoken = (token) => ({ " ": "space", "\n": "line break" })[token] ?? token;
   const percent = (p) => (p > 0 && p < 0.005 ? "<1 %" : `${Math.round(100 * p)} %`);
   const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)) : "not a number");
+  const unique = () => crypto.getRandomValues(new Uint32Array(2)).join("-"); // randomUUID needs https
   const sum = (values) => values.reduce((a, b) => a + b, 0);
 
   /** log softmax of `count` scores from `at`. */
@@ -94,23 +95,23 @@
     }
   }
 
-  /** An engine elsewhere: questions go out with a number, and an answer with it comes back. */
+  /** An engine elsewhere: questions go out with an id, and an answer with it comes back. */
   class Remote {
     constructor(send) {
       this.send = send;
       this.waiting = new Map();
-      this.last = 0;
     }
 
     ask(net, text, switches, tokens) {
       return new Promise((done, fail) => {
-        const id = ++this.last;
+        const id = unique(); // also among views of one model, which all hear each answer
         this.waiting.set(id, { done, fail });
         this.send({ id, net, tokens, switches: Array.from(switches, Number) });
       });
     }
 
     answered(id, error, seen) {
+      if (!this.waiting.has(id)) return; // another view asked
       const { done, fail } = this.waiting.get(id);
       this.waiting.delete(id);
       if (error) fail(new Error(error));
@@ -141,12 +142,21 @@
     });
   }
 
-  /** torch behind a kernel, by the messages of an anywidget model. */
-  function askKernel(model) {
-    const engine = new Remote((question) => model.send(question));
-    model.on("msg:custom", ({ id, error, n, names }, buffers) => {
-      engine.answered(id, error, () => ({ n, ...Object.fromEntries(names.map((name, i) => [name, floats(buffers[i])])) }));
+  /** torch behind a kernel, by the messages of an anywidget model, until `signal` aborts. */
+  function askKernel(model, signal) {
+    const engine = new Remote((question) => {
+      try {
+        model.send(question);
+      } catch (error) { // the way to the kernel is closed
+        engine.isGone = true;
+        throw error;
+      }
     });
+    const hear = ({ id, error, n, names }, buffers) => {
+      engine.answered(id, error, () => ({ n, ...Object.fromEntries(names.map((name, i) => [name, floats(buffers[i])])) }));
+    };
+    model.on("msg:custom", hear);
+    signal.addEventListener("abort", () => model.off("msg:custom", hear));
     return engine;
   }
 
@@ -157,7 +167,7 @@
   // Where things stand in a layer's picture, 360 x 74: the stream runs at y = 56, branches at y = 24.
   const PARTS = [
     { tap: 10, plus: 134, norm: 16, after: 144, boxes: [[58, 66, "attention"]] },
-    { tap: 184, plus: 322, norm: 190, after: 328, boxes: [[230, 22, "W₁"], [292, 22, "W₂"]], activation: 256 },
+    { tap: 184, plus: 322, norm: 190, after: 328, boxes: [[227, 26, "W₁"], [291, 26, "W₂"]], activation: 256 },
   ];
 
   /** The picture of layer `layer` with its 7 switches; `toggle` gets a switch's number. */
@@ -172,8 +182,9 @@
       switches[kind] = group;
       return group;
     };
-    const box = (x, width, text) => [
-      make("rect", { x, y: 12, width, height: 24, rx: 4, class: "pg-box" }),
+    const box = (x, width, text, rx = 4) => [
+      make("rect", { x, y: 4, width, height: 34, class: "pg-reach" }),
+      make("rect", { x, y: 12, width, height: 24, rx, class: "pg-box" }),
       make("text", { x: x + width / 2, y: 28 }, text),
     ];
     svg.append(make("path", { class: "pg-wire", d: "M0 56H10M142 56H184M330 56H360" }));
@@ -182,12 +193,12 @@
       const kind = 3 * half;
       svg.append(make("path", { class: `pg-wire pg-branch-${half}`, d: `M${tap} 56V24H${plus}V48m-4 -6l4 6l4 -6` }));
       svg.append(add(kind,
-        make("rect", { x: tap, y: 44, width: plus - tap - 8, height: 24, class: "pg-hit" }),
+        make("rect", { x: tap, y: 39, width: plus - tap - 8, height: 34, class: "pg-hit" }),
         make("path", { class: "pg-skip", d: `M${tap} 56H${plus - 8}m-6 -4l6 4l-6 4` }),
         make("path", { class: "pg-cut", d: `M${(tap + plus) / 2 - 5} 51l10 10m0 -10l-10 10` })));
       svg.append(add(kind + 1, ...boxes.flatMap(([x, width, text]) => box(x, width, text))));
-      svg.append(add(kind + 2, make("rect", { x: norm, y: 12, width: 34, height: 24, rx: 4, class: "pg-box" }), make("text", { x: norm + 17, y: 28 }, "norm")));
-      if (activation) svg.append(add(6, make("rect", { x: activation, y: 12, width: 32, height: 24, rx: 12, class: "pg-box" }), make("text", { x: activation + 16, y: 28 }, "ReLU")));
+      svg.append(add(kind + 2, ...box(norm, 34, "norm")));
+      if (activation) svg.append(add(6, ...box(activation, 32, "ReLU", 12)));
       svg.append(make("circle", { cx: plus, cy: 56, r: 8, class: "pg-plus" }), make("path", { class: "pg-wire", d: `M${plus - 4} 56h8m-4 -4v8` }));
     });
     return { svg, switches };
@@ -256,8 +267,9 @@
   // ---- the playground -------------------------------------------------------------------------------
 
   class Playground {
-    constructor(root, setup, { table, engine }) {
-      Object.assign(this, { root, setup, table, engine });
+    /** Until `signal` aborts; in the book's page nothing aborts it. */
+    constructor(root, setup, { table, engine, signal = new AbortController().signal }) {
+      Object.assign(this, { root, setup, table, engine, signal });
       this.netName = Object.keys(setup.nets)[0];
       this.text = this.net.start;
       this.trained = "1".repeat(this.net.layers * PER_LAYER + 1);
@@ -281,9 +293,10 @@
     build() {
       const { setup } = this;
       const stage = this.root.querySelector(".pg-stage");
+      const group = unique(); // other views in the same page have radios of their own
       const radios = (name, legend, options, chosen, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
         ...options.map(([value, label]) => make("label", {},
-          make("input", { type: "radio", name: `pg-${name}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
+          make("input", { type: "radio", name: `pg-${name}-${group}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
       this.netRadios = radios("net", "Net", Object.entries(setup.nets).map(([name, { title }]) => [name, title]), this.netName, (name) => this.chooseNet(name));
       this.normRadios = radios("norm", "Norms stand", [["1", NORMS[1]], ["2", NORMS[2]]], "1", (value) => this.setAll([2, 5], Number(value), "place"));
       this.kindRadios = radios("kind", "Activations", ACTIVATIONS.slice(1).map((label, i) => [String(i + 1), label]), "1", (value) => this.setAll([6], Number(value), "kind"));
@@ -294,6 +307,7 @@
       this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
       this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
       this.message = make("p", { class: "px-message", role: "alert", hidden: true });
+      this.late = make("p", { class: "px-message", role: "alert", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
       this.result = make("p", { class: "px-result", role: "status" });
       this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
 
@@ -329,18 +343,21 @@
       this.barsTitle = make("h3", {});
       this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
 
-      stage.replaceChildren(
-        make("div", { class: "pg-row" }, this.netRadios, this.load, this.progress),
+      // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
+      this.bench = make("div", { class: "pg-bench" },
+        this.netRadios,
         make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
         make("div", { class: "pg-row" }, this.fieldNote, this.write, this.link),
         make("div", { class: "pg-row pg-presets", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
         make("div", { class: "pg-row" }, this.normRadios, this.kindRadios),
-        this.message,
-        this.result,
+        make("div", { class: "pg-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
         make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
         make("h3", {}, "The stack"),
         make("p", { class: "pg-note" }, "Every line at the bottom of a layer, every box and every pill is a switch. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. Beside each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
         stack,
+      );
+      stage.replaceChildren(
+        this.bench,
         make("figure", { class: "pg-large" }, this.largeCanvas, this.largeCaption),
         make("h3", {}, "Logit lens: what each layer would answer"),
         this.lens,
@@ -348,8 +365,28 @@
         make("ol", { class: "pg-challenges" }, ...this.challenges),
       );
       this.offerLoading();
-      new MutationObserver(() => this.seen && this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-      if (here) window.addEventListener("hashchange", () => this.followLink());
+      this.followTheme();
+      if (!here) return;
+      window.addEventListener("hashchange", () => this.followLink());
+      const noteSight = ([{ isIntersecting }]) => document.documentElement.classList.toggle("pg-in-sight", isIntersecting);
+      new IntersectionObserver(noteSight).observe(this.bench);
+    }
+
+    /** Paint anew when the page goes from light to dark or back, as the book, JupyterLab or the system tells it. */
+    followTheme() {
+      const repaint = () => this.seen && String(this.colours()) !== String(this.paintedIn) && this.draw();
+      const watch = new MutationObserver(repaint);
+      for (const node of [document.documentElement, document.body]) {
+        watch.observe(node, { attributeFilter: ["class", "data-theme", "data-jp-theme-light"] });
+      }
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
+      this.signal.addEventListener("abort", () => watch.disconnect());
+    }
+
+    /** What pictures are painted in: attention, similarity, letters. */
+    colours() {
+      const style = getComputedStyle(this.root);
+      return ["--px-C0", "--px-C1", "--px-ink"].map((name) => style.getPropertyValue(name).trim());
     }
 
     map(name) {
@@ -502,8 +539,9 @@
       this.message.hidden = !text;
     }
 
-    /** What is wrong with the input, if anything. */
+    /** What keeps the net from answering, if anything. */
     fault() {
+      if (this.engine?.isGone) return "The kernel has no playground any more: run this cell again.";
       if (!this.text) return "Write something: the net needs at least one character.";
       const { alphabet } = this.net;
       const unknown = [...new Set(this.seenText)].filter((token) => !alphabet.includes(token));
@@ -513,7 +551,13 @@
     async answer() {
       const { netName: net, seenText: text, switches } = this;
       const tokens = Array.from(text, (token) => this.net.alphabet.indexOf(token));
-      return (this.engine ?? this.table)?.ask(net, text, switches, tokens);
+      const late = setTimeout(() => (this.late.hidden = Boolean(here || this.fault())), 4000);
+      try {
+        return await (this.engine ?? this.table)?.ask(net, text, switches, tokens);
+      } finally {
+        clearTimeout(late);
+        this.late.hidden = true;
+      }
     }
 
     /** Show the state at once, and what the net makes of it when it is known; of several changes, only the last. */
@@ -542,12 +586,12 @@
           } else {
             this.result.textContent = this.cannot
               ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
-              : "The nets are not loaded yet: without them only the presets answer, at the first input. Press the load button above.";
+              : "The nets are not loaded yet: without them only the presets answer, at the first input.";
           }
         }
       } catch (error) {
         this.root.classList.add("pg-stale");
-        this.say(`The net did not answer: ${error.message}. The picture is the last good one.`);
+        this.say(this.fault() || `The net did not answer: ${error.message}. The picture is the last good one.`);
       } finally {
         this.busy = false;
       }
@@ -589,11 +633,8 @@
       const { seen } = this;
       const [net, text, switches] = this.seenState;
       const { n } = seen;
-      const style = getComputedStyle(this.root);
-      const colours = ["--px-C0", "--px-C1"].map((name) => {
-        const hex = style.getPropertyValue(name).trim();
-        return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-      });
+      const [attention, similarity, ink] = (this.paintedIn = this.colours());
+      const colours = [attention, similarity].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
       const tokens = [...text];
       const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
       const size = net.alphabet.length;
@@ -635,7 +676,7 @@
       };
       row(this.first, 0);
       this.layers.forEach((strip, layer) => row(strip, layer + 1));
-      this.drawLarge(net, tokens, colours, style.getPropertyValue("--px-ink").trim());
+      this.drawLarge(net, tokens, colours, ink);
       this.drawLens(net, logs, tokens, wanted, colours[0]);
     }
 
@@ -735,7 +776,17 @@
     render({ model, el }) {
       el.innerHTML = model.get("markup");
       const root = el.firstElementChild;
-      new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine: askKernel(model) });
+      const ended = new AbortController();
+      const { signal } = ended;
+      const engine = askKernel(model, signal);
+      const playground = new Playground(root, JSON.parse(root.querySelector(".pg-setup").textContent), { engine, signal });
+      const lose = () => { // ipywidgets says so when a kernel restarts, by itself or not
+        engine.isGone = true;
+        playground.changed(false);
+      };
+      model.on("comm_live_update", lose);
+      signal.addEventListener("abort", () => model.off("comm_live_update", lose));
+      return () => ended.abort();
     },
   };
   if (here) document.querySelectorAll(".plusx-playground").forEach((root) => start(root));
