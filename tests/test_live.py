@@ -126,11 +126,10 @@ def test_what_the_page_for_other_books_links_follows(monkeypatch):
 
 
 def test_a_control_that_would_hide_a_part_of_every_widget_is_refused():
-    def f(layout):
-        return scene(True, "relu", 1, 0)
-
-    with pytest.raises(ExploreError, match="every widget has a 'layout' of its own. Rename that control"):
-        lively(f, layout=[1, 2])
+    for name in ("layout", "known", "observe"):
+        function = eval(f"lambda {name}: scene(True, 'relu', 1, 0)")
+        with pytest.raises(ExploreError, match=f"every widget has a '{name}' of its own. Rename that control"):
+            lively(function, **{name: [1, 2]})
 
 
 def test_labels_are_text_never_markup():
