@@ -71,6 +71,7 @@
 
     return {
       show(pieces) {
+        const held = node.contains(node.getRootNode().activeElement);
         if (node.children.length !== pieces.length) {
           node.innerHTML = pieces.map(({ html }) => html).join("");
         } else {
@@ -85,6 +86,8 @@
         }
         shown = pieces.map(({ html }) => html);
         equip();
+        const all = parts();
+        if (held && !node.contains(node.getRootNode().activeElement)) all[Math.min(stop, all.length - 1)]?.focus();
       },
     };
   };
