@@ -363,7 +363,8 @@ def assert_drawn_as_fresh(page):
     url = address(page).split("#")[0]
     with urllib.request.urlopen(url) as answer:
         text = answer.read().decode()
-    loads = re.findall(r'<link [^>]*rel=.stylesheet.[^>]*>|<script [^>]*src="[^"]*/explore\.js[^>]*></script>', text)
+    scripts = r'<script [^>]*src="[^"]*/(?:diagram|explore)\.js[^>]*></script>'
+    loads = re.findall(rf"<link [^>]*rel=.stylesheet.[^>]*>|{scripts}", text)
     theme = page.evaluate("document.documentElement.dataset.theme")
     body = ""
     for root in explorers(page):
