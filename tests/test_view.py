@@ -232,6 +232,22 @@ def test_the_keyboard_stays_where_a_press_changes_the_order(page_of):
         assert page.evaluate("document.activeElement.dataset.set") == "bent" and errors == []
 
 
+def test_a_piece_that_is_tied_otherwise_is_drawn_anew(page_of):
+    lines = {"the skip": "[linear]:skip", "the branch": "skip:[linear]"}
+
+    def f(skip, off_removes):
+        return curve(skip, 1) | {"diagram": lines[off_removes]}
+
+    page, errors = page_of(f, skip=True, off_removes=list(lines))
+    presses = "[...document.querySelectorAll('[data-set]')].map((part) => part.getAttribute('class'))"
+    assert page.evaluate(presses) == ["px-skip"]
+    for _ in range(2):
+        page.get_by_text("the branch", exact=True).click()
+        assert page.evaluate(presses) == ["px-part"]
+        page.get_by_text("the skip", exact=True).click()
+        assert page.evaluate(presses) == ["px-skip"] and errors == []
+
+
 # ---- faults that were there -----------------------------------------------------------------------------------------
 
 
