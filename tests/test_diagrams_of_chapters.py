@@ -39,11 +39,12 @@ def test_each_part_of_a_diagram_presses_its_control_and_follows_it(site_url, ope
     for explorer in page.locator(".plusx-explore:has(.px-diagram [data-set])").all():
         parts = explorer.locator(".px-diagram [data-set]")
         for index in range(parts.count()):
-            part = parts.nth(index)
+            part = parts.nth(min(index, parts.count() - 1))
             control, value = part.get_attribute("data-set"), int(part.get_attribute("data-to"))
             expected = explorer.evaluate(CHOSEN) | {control: value}
             part.locator(".px-hit").last.click()
             assert explorer.evaluate(CHOSEN) == expected
-            expect(part).not_to_have_attribute("data-to", str(value))
+            offered = explorer.locator(f'[data-set="{control}"][data-to="{value}"]')
+            expect(offered).to_have_count(0)  # in this state, whose line may have other parts
             pressed += 1
     assert pressed > 0 and errors == []
