@@ -507,7 +507,8 @@
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
       this.diagram?.show(diagram ?? []);
-      this.pinning.hidden = !this.current.data.some(speaks);
+      // Its place stays, and with it what is below.
+      this.pinning.style.visibility = this.current.data.some(speaks) ? "" : "hidden";
       this.pinning.setAttribute("aria-pressed", Boolean(this.pin));
       const differs = this.pin && this.labels(this.pin).filter((_, i) => this.pin[i] !== this.chosen[i]);
       const pinned = differs && (differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state");
