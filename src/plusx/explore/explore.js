@@ -726,36 +726,18 @@
   }
 
   /**
-   * Look as the notebook's application does, whichever it is: its letters are light where its ground is dark. And be
-   * drawn anew where its panels leave another width, and keep the keys that its shortcuts would take.
+   * Look as the notebook's application does. And be drawn anew where its panels leave another width, and keep the keys
+   * that its shortcuts would take.
    */
   function followHost(explorer, signal) {
     const { root, plot } = explorer;
-    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const look = () => {
-      pixel.fillStyle = getComputedStyle(root.parentElement).color;
-      pixel.fillRect(0, 0, 1, 1);
-      const [red, green, blue] = pixel.getImageData(0, 0, 1, 1).data;
-      const dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 127;
-      if (dark === root.classList.contains("px-dark")) return;
-      root.classList.toggle("px-dark", dark);
-      explorer.repaint();
-    };
-    look();
-    const watch = new MutationObserver(() => {
-      look();
-      setTimeout(look, 500); // its stylesheet may come after the word of it
-    });
-    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
+    plusxFollowHost(root, signal, () => explorer.repaint());
     const resize = new ResizeObserver(() => {
       if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
     });
     resize.observe(plot);
     explorer.form.dataset.lmSuppressShortcuts = "true"; // Lumino's word, whose shortcuts JupyterLab's are
-    signal.addEventListener("abort", () => {
-      watch.disconnect();
-      resize.disconnect();
-    });
+    signal.addEventListener("abort", () => resize.disconnect());
   }
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.

@@ -24,7 +24,7 @@ from .states import Explorer, packed
 from .static import as_seen, markup, still_picture
 
 HERE = Path(__file__).parent
-SCRIPTS = "diagram.js", "explore.js"
+SCRIPTS = "diagram.js", "host.js", "explore.js"
 STYLES = "explore.css", "diagram.css"
 IDLE = 0.3  # seconds after an answer until states are computed ahead
 PAUSE = 0.005  # between two of them: a request on its way through the kernel's loop comes first
