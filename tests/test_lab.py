@@ -128,6 +128,8 @@ def test_a_playground_answers_wherever_lab_shows_it(lab, open_page):
     switch_off_and_on(playground_in_front(page), "attention")
     execute(page, "notebook:move-cell-up")
     switch_off_and_on(playground_in_front(page), "FFN")
+    execute(page, "notebook:move-cell-down")  # back: the notebook is saved below, and others run it
+    switch_off_and_on(playground_in_front(page), "attention")
     execute(page, "notebook:create-output-view")
     second = page.locator(".jp-LinkedOutputView .plusx-playground")
     second.locator(".px-result").filter(has_text="As trained").wait_for(timeout=20_000)

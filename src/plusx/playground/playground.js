@@ -245,7 +245,7 @@
       this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
       this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
       this.message = make("p", { class: "px-message", role: "alert", hidden: true });
-      this.late = make("p", { class: "px-message", role: "alert", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
+      this.late = make("p", { class: "px-message", role: "status", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
       this.result = make("p", { class: "px-result", role: "status" });
       this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
 
