@@ -750,7 +750,12 @@
       if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
     });
     resize.observe(plot);
-    explorer.form.dataset.lmSuppressShortcuts = "true"; // Lumino's word, whose shortcuts JupyterLab's are
+    // JupyterLab hears each key before its target does, and lets be what its target marks as its own: by Lumino's word.
+    const keep = ({ target, key, ctrlKey, metaKey, altKey, shiftKey }) => {
+      const isLabs = ctrlKey || metaKey || altKey || (shiftKey && key === "Enter"); // to save, to run
+      if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !isLabs);
+    };
+    window.addEventListener("keydown", keep, { capture: true, signal });
     signal.addEventListener("abort", () => {
       watch.disconnect();
       resize.disconnect();
