@@ -151,7 +151,7 @@ def show(page, index, picture):
     page.evaluate(
         f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
     )
-    cell = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{index}']")
+    cell = page.locator(f".jp-Notebook:visible .jp-Cell[data-windowed-list-index='{index}']")
     cell.locator(picture).first.wait_for(timeout=60_000)
     page.wait_for_timeout(1000)  # Lab goes on laying out, and may render the cell once more
     return cell

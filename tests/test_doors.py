@@ -59,7 +59,7 @@ def assert_answers(playground):
     result.filter(has_text="As trained").wait_for(timeout=20_000)
     text = "It writes on: x"
     playground.locator("textarea").fill(text)
-    playground.get_by_role("switch", name="Layer 3: attention", exact=True).click()
+    playground.get_by_role("group", name="Layer 3").get_by_role("switch", name="attention: branch").click()
     result.filter(has_text=loss_without(text, "attention branch")).wait_for(timeout=10_000)
 
 
@@ -86,7 +86,7 @@ def test_notebook_7_runs_a_chapter(served, explorers, open_page):
         for index, explorer in zip(cells_with(page, "@explore("), explorers):
             walk(show(page, index, DRAWN).locator(".plusx-explore"), explorer)
         (index,) = cells_with(page, "playground(nets")
-        assert_answers(show(page, index, ".pg-switch").locator(".plusx-playground"))
+        assert_answers(show(page, index, ".px-diagram").locator(".plusx-playground"))
         assert page.locator(".myst").count() and "{cite" not in page.locator(".jp-Notebook").inner_text()
         assert foreign == []
 

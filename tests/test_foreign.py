@@ -145,7 +145,7 @@ def test_the_page_shows_twenty_lines_and_the_least_settings():
 def test_it_is_the_wheel_that_a_foreign_book_runs(book, installed):
     assert re.search(rf"{installed}/plusx.{{0,20}} False", book.page.read_text())
     static = book.page.parent / "_static" / "plusx"
-    assert {path.name for path in static.iterdir()} == {"explore.css", "explore.js", "plotly.min.js"}
+    assert {path.name for path in static.iterdir()} == {*extension.ASSETS, "plotly.min.js"}
     ours = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
     assert (static / "plotly.min.js").read_bytes() == ours.read_bytes()
     assert "plusx/" not in (book.page.parent / "index.html").read_text()

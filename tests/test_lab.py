@@ -34,13 +34,14 @@ from plusx.explore.figures import table
 
 BRIEF = [SAMPLES[0], SAMPLES[2]]  # the other sample runs for half a minute
 TOGGLES = "[data-control]:not(:checked), [data-control][type=checkbox]"  # what changes the state when it is used
-# Click a switch of the playground, then milliseconds until its result line has changed.
+# Click a switch of layer 3, then milliseconds until its result line has changed.
 SWITCH_TO_RESULT = """([cell, label]) => new Promise((done) => {
   const result = cell.querySelector('.px-result');
   const begun = performance.now();
   const watch = new MutationObserver(() => { watch.disconnect(); done(performance.now() - begun); });
   watch.observe(result, { childList: true, characterData: true, subtree: true });
-  cell.querySelector(`[role=switch][aria-label="${label}"]`).dispatchEvent(new MouseEvent('click'));
+  cell.querySelector(`[aria-label="Layer 3"] [aria-label="${label}"]`).dispatchEvent(
+    new MouseEvent('click', { bubbles: true }));
 })"""
 
 
@@ -112,7 +113,7 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     page, foreign, _ = open_page("about:blank")
     assert run_all(page, lab, "playground.ipynb") == []
     (index,) = cells_with(page, "playground(nets")
-    cell = show(page, index, ".plusx-playground .pg-switch")
+    cell = show(page, index, ".plusx-playground .px-diagram")
     result = cell.locator(".px-result")
     result.filter(has_text="As trained").wait_for(timeout=20_000)
     assert cell.locator(".pg-load").is_hidden()
@@ -120,8 +121,8 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     text = "It writes on: x"
     cell.locator("textarea").fill(text)
     times = []
-    for kind in ("skip around attention", "attention", "activation, ReLU"):
-        times.append(page.evaluate(SWITCH_TO_RESULT, [cell.element_handle(), f"Layer 3: {kind}"]))
+    for name in ("skip around attention", "attention: branch", "activation, ReLU"):
+        times.append(page.evaluate(SWITCH_TO_RESULT, [cell.element_handle(), name]))
     loss = loss_without(text, "attention skip", "attention branch", "activation")
     assert f"no activation 3: {loss}" in result.inner_text()
     assert address(page) == before
@@ -137,14 +138,19 @@ GONE = "The kernel has no playground any more: run this cell again."
 def playground_in_front(page):
     """The playground of the notebook in front, once it has answered."""
     (index,) = cells_with(page, "playground(nets")
-    view = show(page, index, ".plusx-playground .pg-switch").locator(".plusx-playground")
+    view = show(page, index, ".plusx-playground .px-diagram").locator(".plusx-playground")
     view.locator(".px-result").filter(has_text="As trained").wait_for(timeout=20_000)
     return view
 
 
+def branch(view, kind):
+    """The switch of a branch of layer 3."""
+    return view.get_by_role("group", name="Layer 3").get_by_role("switch", name=f"{kind}: branch")
+
+
 def switch_off_and_on(view, kind):
     """Press a switch where it stands: the answer is torch's, and in sight."""
-    part = view.get_by_role("switch", name=f"Layer 3: {kind}", exact=True)
+    part = branch(view, kind)
     part.locator("rect").first.click()
     result = view.locator(".px-result")
     loss = loss_without(view.locator("textarea").input_value(), LABELS[kind])
@@ -161,6 +167,8 @@ def test_a_playground_answers_wherever_lab_shows_it(lab, open_page):
     switch_off_and_on(playground_in_front(page), "attention")
     execute(page, "notebook:move-cell-up")
     switch_off_and_on(playground_in_front(page), "FFN")
+    execute(page, "notebook:move-cell-down")  # back: the notebook is saved below, and others run it
+    switch_off_and_on(playground_in_front(page), "attention")
     execute(page, "notebook:create-output-view")
     second = page.locator(".jp-LinkedOutputView .plusx-playground")
     second.locator(".px-result").filter(has_text="As trained").wait_for(timeout=20_000)
@@ -193,7 +201,7 @@ def test_a_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_pa
         page.evaluate(f"() => void {kernel}.requestExecute({{ code: 'import os; os._exit(1)' }})")
         page.click(".jp-Dialog button.jp-mod-accept", timeout=30_000)  # it tells that the kernel died
     view.get_by_text(GONE).wait_for(timeout=10_000)
-    view.get_by_role("switch", name="Layer 3: attention", exact=True).locator("rect").first.click()
+    branch(view, "attention").locator("rect").first.click()
     page.wait_for_timeout(500)
     assert view.get_by_text(GONE).is_visible() and view.locator(".px-message:visible").count() == 1
     assert run_all(page, lab, "playground.ipynb") == []

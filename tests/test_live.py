@@ -12,6 +12,7 @@ import ipywidgets
 import numpy as np
 import pytest
 import traitlets
+from browser import ROOT
 from decoding import assert_same, decode_bytes
 from IPython.core.formatters import DisplayFormatter
 
@@ -110,12 +111,25 @@ def test_explorers_and_other_widgets_can_be_linked():
     assert (one.depth, one.extra, other.extra) == (4, 1, 0)
 
 
-def test_a_control_that_would_hide_a_part_of_every_widget_is_refused():
-    def f(layout):
-        return scene(True, "relu", 1, 0)
+def test_what_the_page_for_other_books_links_follows(monkeypatch):
+    """Its cells, run one after the other: the button of its first moves both explorers."""
+    monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
+    page = (ROOT / "chapters" / "your-book.md").read_text(encoding="utf8")
+    cells, namespace = re.findall(r"```py(?:thon)?\n(.*?)```", page, re.S), {}
+    assert len(cells) == 3
+    for cell in cells:
+        exec(compile(cell, "your-book.md", "exec"), namespace)
+    namespace["play"].value = 3
+    assert (namespace["means"].widget.draws, namespace["one_mean"].widget.draws) == (8, 8)
+    namespace["one_mean"].widget.draws = 32
+    assert namespace["play"].value == 5
 
-    with pytest.raises(ExploreError, match="every widget has a 'layout' of its own. Rename that control"):
-        lively(f, layout=[1, 2])
+
+def test_a_control_that_would_hide_a_part_of_every_widget_is_refused():
+    for name in ("layout", "known", "observe"):
+        function = eval(f"lambda {name}: scene(True, 'relu', 1, 0)")
+        with pytest.raises(ExploreError, match=f"every widget has a '{name}' of its own. Rename that control"):
+            lively(function, **{name: [1, 2]})
 
 
 def test_labels_are_text_never_markup():

@@ -6,6 +6,7 @@ import json
 import random
 import re
 
+import IPython.display
 import numpy as np
 import pytest
 import torch
@@ -14,23 +15,30 @@ from browser import ROOT, serve
 from lab import loss_without
 
 from plusx.playground import Challenge, playground
-from plusx.playground.live import SCRIPT, Live
+from plusx.playground.live import SCRIPTS, Live, joined
 from plusx.playground.page import START, fragment, look_at, markup, pack
 from plusx.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
 
-SPOKEN = (
-    "skip around attention",
-    "attention",
-    "norm of attention",
-    "skip around FFN",
-    "FFN",
-    "norm of FFN",
-    "activation",
-)
-LABELS = dict(zip(SPOKEN, LAYER))
+# The switches of a layer by name, from left to right: which it is, and its value where it is on.
+PARTS = {
+    "norm of attention, before the branch": ("attention norm", "1"),
+    "attention: branch": ("attention branch", "1"),
+    "skip around attention": ("attention skip", "1"),
+    "norm of attention, after the addition": ("attention norm", "2"),
+    "norm of FFN, before the branch": ("FFN norm", "1"),
+    "FFN: branch": ("FFN branch", "1"),
+    "activation, ReLU": ("activation", "1"),
+    "skip around FFN": ("FFN skip", "1"),
+    "norm of FFN, after the addition": ("FFN norm", "2"),
+}
 SETTLED = "!document.querySelector('.plusx-playground').plusx.busy"
 SEEN = """() => { const { seen } = document.querySelector('.plusx-playground').plusx;
   return Object.fromEntries(Object.entries(seen).map(([k, v]) => [k, v.length === undefined ? v : Array.from(v)])); }"""
+# Of each switch, the greatest of its rectangles: where a finger reaches it.
+REACHES = """() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
+  .map((e) => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]))
+  .map((parts) => parts.map((part) => part.getBoundingClientRect()))
+  .map((boxes) => [Math.max(...boxes.map((box) => box.width)), Math.max(...boxes.map((box) => box.height))])"""
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +73,9 @@ def set_state(page, net, text, switches):
     )
 
 
-def switch(page, label):
-    """Click a switch where it stands."""
-    named = f":is([aria-label='{label}'], [aria-label^='{label},'])"  # after a comma: its value
-    page.locator(f"[role=switch]{named} > :is(.pg-hit, .pg-reach)").first.click()
+def switch(page, layer, name):
+    """A switch of a layer's diagram."""
+    return page.get_by_role("group", name=f"Layer {layer}", exact=True).get_by_role("switch", name=name, exact=True)
 
 
 def result(page):
@@ -179,6 +186,15 @@ def test_the_kernel_answers_questions_and_names_what_is_wrong(monkeypatch):
     assert content["id"] == 6 and "2 numbers, expected 43" in content["error"] and buffers is None
 
 
+def test_a_notebooks_file_keeps_the_table_beside_the_widget_and_for_where_the_widget_is_gone(monkeypatch):
+    shown = []
+    monkeypatch.setattr(IPython.display, "display", lambda what, **how: shown.append(what))
+    playground(small_nets(), {"As trained": trained(TASKS["sorting"])}, [])
+    live, spare = shown
+    assert live.kept["text/html"].count("As trained") == 2
+    assert live.kept["text/html"] in spare["text/html"] and "px-kept" in spare["text/html"]
+
+
 # ---- before the nets are loaded -----------------------------------------------------------------------------------
 
 
@@ -215,7 +231,7 @@ def test_presets_answer_from_the_table_with_torchs_numbers(open_playground, nets
 
 def test_a_state_beyond_the_table_says_that_the_nets_are_needed(open_playground):
     page, _, _ = open_playground()
-    page.locator(".pg-switch").first.click()
+    switch(page, 1, "attention: branch").click()
     settle(page)
     assert "not loaded yet" in result(page)
     assert page.locator(".plusx-playground.pg-stale").count() == 1
@@ -236,7 +252,7 @@ def test_where_nets_cannot_run_the_presets_do_and_the_page_says_so(site, open_pa
     page.click(".pg-presets button:text-is('No attention skips')")
     settle(page)
     assert "mean cosine of the tokens at the end 0.99" in result(page) or "end 1.00" in result(page)
-    page.locator(".pg-switch").first.click()
+    switch(page, 1, "attention: branch").click()
     settle(page)
     assert {"from disk": "opened from disk", "without WebAssembly": "no WebAssembly"}[how] in result(page)
     assert foreign == errors == []
@@ -294,42 +310,47 @@ def test_the_page_computes_what_torch_computes(open_playground, nets):
 
 def test_every_switch_of_the_picture_is_the_one_it_names(open_playground, nets):
     page, _, _ = open_playground(loaded=True)
-    start = trained(TASKS["characters"])
-    switches = page.locator("[role=switch]").all()
-    assert len(switches) == len(start)
-    seen = set()
-    for switch in switches:
-        switch.evaluate("e => e.dispatchEvent(new MouseEvent('click', { bubbles: true }))")
-        changed = [i for i, digit in enumerate(state(page)[2]) if digit != "1"]
-        (index,) = changed
-        seen.add(index)
-        label = switch.get_attribute("aria-label") or switch.inner_text()
-        if index == len(start) - 1:
-            assert label == "last norm"
-        else:
-            layer, what = re.fullmatch(r"Layer (\d): (.*)", label.split(",")[0]).groups()
-            assert (int(layer) - 1, LABELS[what]) == (index // len(LAYER), LAYER[index % len(LAYER)])
-        assert switch.get_attribute("aria-checked") == "false"
-        switch.evaluate("e => e.dispatchEvent(new MouseEvent('click', { bubbles: true }))")
-        assert switch.get_attribute("aria-checked") == "true"
-    assert seen == set(range(len(start)))
+    start = "".join(map(str, trained(TASKS["characters"])))
+    assert page.locator("[role=switch]").count() == 6 * len(PARTS) + 1
+    for layer in range(1, 7):
+        for name, (kind, on) in PARTS.items():
+            index = (layer - 1) * len(LAYER) + LAYER.index(kind)
+            is_on = on == "1"  # as trained, norms stand before the branch
+            part = switch(page, layer, name)
+            assert part.get_attribute("aria-checked") == str(is_on).lower()
+            part.dispatch_event("click")
+            assert state(page)[2] == start[:index] + ("0" if is_on else on) + start[index + 1 :]
+            part = switch(page, layer, name.removesuffix(", ReLU"))
+            assert part.get_attribute("aria-checked") == str(not is_on).lower()
+            switch(page, layer, name if is_on and kind != "activation" else before(name)).dispatch_event("click")
+            assert state(page)[2] == start
+    last = page.get_by_role("switch", name="last norm")
+    for digit in "01":
+        last.dispatch_event("click")
+        assert state(page)[2] == start[:-1] + digit and last.get_attribute("aria-checked") == str(digit == "1").lower()
     settle(page)
     assert_seen(page, nets, atol=1e-4, rtol=0)
 
 
+def before(name):
+    """The switch that brings back what it was before another was pressed."""
+    return name.replace("after the addition", "before the branch").removesuffix(", ReLU")
+
+
 def test_switches_work_from_the_keyboard_and_the_result_is_told(open_playground):
     page, _, _ = open_playground(loaded=True)
-    page.locator(".pg-layer:nth-of-type(3) .pg-switch[tabindex='0']").focus()
+    page.locator(".pg-layer:nth-of-type(3) [data-set][tabindex='0']").focus()
     names = []
-    for _ in range(7):
-        names.append(page.evaluate("document.activeElement.getAttribute('aria-label').split(': ')[1].split(',')[0]"))
+    for _ in PARTS:
+        names.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
         page.keyboard.press("ArrowRight")
-    assert set(names) == set(LABELS)
+    assert names == list(PARTS)
+    page.keyboard.press("Home")
     before = result(page)
     page.keyboard.press("Space")
     settle(page)
     assert page.evaluate("document.activeElement.getAttribute('aria-checked')") == "false"
-    assert result(page) != before and "2" in result(page).split(":")[0]
+    assert result(page) != before and "No norm of attention 2" in result(page).split(":")[0]
     page.keyboard.press("Tab")
     assert "Layer 2, attention of head 1" in page.evaluate("document.activeElement.getAttribute('aria-label')")
     assert page.locator(".px-result[role=status]").count() == 1
@@ -337,20 +358,32 @@ def test_switches_work_from_the_keyboard_and_the_result_is_told(open_playground)
 
 def test_norms_and_activations_change_together_and_keep_what_is_off(open_playground):
     page, _, _ = open_playground(loaded=True)
-    switch(page, "Layer 2: norm of attention")
+    switch(page, 2, "norm of attention, before the branch").click()
     page.locator("input[name^=pg-norm][value='2']").evaluate("e => e.click()")
     page.locator("input[name^=pg-kind][value='3']").evaluate("e => e.click()")
     digits = state(page)[2]
     layers = [digits[i : i + 7] for i in range(0, 42, 7)]
     assert layers == ["1121123", "1101123", *["1121123"] * 4] and digits[-1] == "1"
-    switch(page, "Layer 2: norm of attention")
-    assert state(page)[2][9] == "2"  # on again, where norms now stand
+    for place, digit in (("after the addition", "2"), ("before the branch", "1"), ("before the branch", "0")):
+        switch(page, 2, f"norm of attention, {place}").click()
+        assert state(page)[2][9] == digit  # it stands where it was pressed, whatever the others do
+    part = switch(page, 2, "activation, tanh")
+    box = part.bounding_box()
+    part.click()
+    off = switch(page, 2, "activation")
+    assert (off.get_attribute("aria-checked"), off.locator("text").inner_html(), box) == (
+        "false", "tanh", off.bounding_box(),
+    )  # fmt: skip
+    page.locator("input[name^=pg-kind][value='2']").evaluate("e => e.click()")
+    assert off.locator("text").inner_html() == "GELU"
+    off.click()
+    assert state(page)[2][13] == "2"  # as the kind last chosen, which the picture promised
 
 
 def test_a_link_keeps_the_state_and_says_what_it_cannot_keep(open_playground, nets):
     page, _, _ = open_playground(loaded=True)
     page.fill("textarea", "if a & b: # 50 %\n")
-    switch(page, "Layer 4: FFN")
+    switch(page, 4, "FFN: branch").locator("rect").first.click()  # between W₁ and W₂ is another switch
     settle(page)
     link, wanted = page.evaluate("location.hash"), state(page)
     again, _, _ = open_playground(link=link)
@@ -366,8 +399,8 @@ def test_of_many_quick_changes_only_few_are_computed_and_the_last_is_shown(open_
     asked = page.evaluate("""() => { const p = document.querySelector('.plusx-playground').plusx;
         let asked = 0; const ask = p.engine.ask.bind(p.engine);
         p.engine.ask = (...all) => { asked++; return ask(...all); };
-        for (let i = 0; i < 43; i++) p.toggle(i % 43);
-        for (let i = 0; i < 42; i++) p.toggle(i);
+        for (let i = 0; i < 43; i++) p.put(i, 0);
+        for (let i = 0; i < 42; i++) p.put(i, 1);
         return new Promise((done) => setTimeout(() => done(asked), 1500)); }""")
     assert 1 <= asked <= 3
     assert state(page)[2] == "1" * 42 + "0"
@@ -406,7 +439,7 @@ def test_input_the_net_does_not_know_is_named_and_draws_nothing_wrong(open_playg
     assert page.evaluate(SEEN) == before
     page.fill("textarea", "cafe")
     settle(page)
-    assert page.locator(".px-message[role=alert]").is_hidden() and page.locator(".pg-stale").count() == 0
+    assert page.locator(".px-message:visible").count() == 0 and page.locator(".pg-stale").count() == 0
 
 
 def test_it_writes_on_in_the_same_words_each_time(open_playground):
@@ -424,7 +457,7 @@ def test_it_writes_on_in_the_same_words_each_time(open_playground):
 def test_a_picture_that_is_not_of_the_present_state_is_not_given_its_words(open_playground):
     page, _, errors = open_playground()
     lens = page.inner_text(".pg-lens")
-    switch(page, "Layer 1: skip around attention")
+    switch(page, 1, "skip around attention").click()
     page.locator("input[name^=pg-net][value=sorting]").evaluate("e => e.click()")
     settle(page)
     page.locator(".pg-map").nth(7).click()  # another picture in large, of what was last computed
@@ -485,16 +518,12 @@ def test_a_loaded_and_damaged_net_is_accessible_and_fits(open_playground, axe, w
     page, _, errors = open_playground(loaded=True, width=width, theme=theme)
     page.fill("textarea", "x = [each for each in every if each]  # and so on and so forth, to")
     page.click(".pg-presets button:text-is('Post-norm')")
-    switch(page, "Layer 2: skip around FFN")
+    switch(page, 2, "skip around FFN").click()
     settle(page)
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert errors == []
-    small = page.evaluate("""() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
-        .map(e => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]))
-        .map(parts => parts.map(c => c.getBoundingClientRect()).map(b => Math.min(b.width, b.height)))
-        .map(sides => Math.max(...sides)).filter(side => side < 20)""")
-    assert small == []
+    assert [reach for reach in page.evaluate(REACHES) if min(reach) < 20] == []
 
 
 # ---- in sight ------------------------------------------------------------------------------------------------------
@@ -520,8 +549,8 @@ def test_the_answer_is_in_sight_of_each_switch_and_covers_none_that_is_pressed(o
     page, _, _ = open_playground(loaded=True, width=width)
     page.set_viewport_size(dict(width=width, height=height))
     for layer in range(1, 7):
-        for label, said in (("skip around attention", "skip around attention"), ("FFN", "FFN")):
-            part = page.get_by_role("switch", name=f"Layer {layer}: {label}", exact=True)
+        for label, said in (("skip around attention", "skip around attention"), ("FFN: branch", "FFN")):
+            part = switch(page, layer, label)
             part.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
             page.mouse.wheel(0, -40)  # upwards, as the theme offers the way to the top
             page.wait_for_timeout(200)
@@ -530,7 +559,7 @@ def test_the_answer_is_in_sight_of_each_switch_and_covers_none_that_is_pressed(o
             settle(page)
             assert result(page).startswith(f"No {said} {layer}: "), "another thing was pressed"
             assert is_in_sight(page, ".px-result")
-            part.evaluate("e => e.dispatchEvent(new MouseEvent('click'))")
+            part.dispatch_event("click")
             settle(page)
     assert page.locator(".pg-said").bounding_box()["height"] < 0.12 * height
 
@@ -556,7 +585,7 @@ def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in
     page, _, _ = open_playground(width=width)
     page.set_viewport_size(dict(width=width, height=height))
     for layer in (1, 4, 6):
-        part = page.get_by_role("switch", name=f"Layer {layer}: attention", exact=True)
+        part = switch(page, layer, "attention: branch")
         part.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
         part.locator("rect").first.click()
         settle(page)
@@ -569,19 +598,22 @@ def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in
     assert is_in_sight(page, ".px-result")
 
 
-# Of each switch, the greatest of its rectangles: where a finger reaches it.
-REACHES = """() => [...document.querySelectorAll('.plusx-playground [role=switch]')]
-  .map((e) => (e.tagName === 'BUTTON' ? [e] : [...e.querySelectorAll('rect')]))
-  .map((parts) => parts.map((part) => part.getBoundingClientRect()))
-  .map((boxes) => [Math.max(...boxes.map((box) => box.width)), Math.max(...boxes.map((box) => box.height))])"""
+# Rows in which the pieces of a layer stand, as the numbers of the pieces.
+ROWS = """() => [...document.querySelectorAll('.px-diagram')].map((diagram) => {
+  const ends = [...diagram.children].map((piece) => Math.round(piece.getBoundingClientRect().bottom));
+  return [...new Set(ends)].map((end) => ends.flatMap((other, i) => (other === end ? [i] : [])));
+})"""
 
 
-def test_a_finger_finds_every_switch(open_playground):
-    page, _, _ = open_playground(width=390)
-    page.set_viewport_size(dict(width=390, height=844))
+@pytest.mark.parametrize("width", [320, 360, 390, 600, 768, 1280])
+def test_a_finger_finds_every_switch_and_a_half_stands_in_one_row(open_playground, width):
+    page, _, _ = open_playground(width=width)
+    page.set_viewport_size(dict(width=width, height=844))
     reaches = page.evaluate(REACHES)
-    assert len(reaches) == 43
+    assert len(reaches) == 6 * len(PARTS) + 1
     assert min(width for width, _ in reaches) >= 24 and min(height for _, height in reaches) >= 32
+    assert page.evaluate(ROWS) == 6 * [[[0, 1, 2, 3]] if width > 650 else [[0, 1], [2, 3]]]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -613,9 +645,9 @@ CONTRASTS = """() => {
   const ground = light(style.backgroundColor);
   const of = (colour) => Math.max(light(colour) / ground, ground / light(colour));
   const found = {};
-  for (const [part, what] of [['.pg-wire', 'stroke'], ['.pg-plus', 'stroke'], ['.pg-box', 'stroke'],
-    ['.pg-skip', 'stroke'],
-    ['.pg-switch[aria-checked=false] .pg-skip', 'stroke'], ['.pg-switch[aria-checked=false] .pg-cut', 'stroke'],
+  for (const [part, what] of [['.px-wire', 'stroke'], ['.px-plus', 'stroke'], ['.px-box', 'stroke'],
+    ['[aria-checked=true] .px-line', 'stroke'], ['[aria-checked=false] .px-box', 'stroke'],
+    ['[aria-checked=false] .px-line', 'stroke'], ['[aria-checked=false] .px-cut', 'stroke'],
     ['.pg-map', 'borderTopColor'], ['.pg-bar span', 'backgroundColor']]) {
     found[part] = of(getComputedStyle(document.querySelector(part))[what]);
   }
@@ -676,7 +708,7 @@ def open_views(open_page, nets):
 
         page.expose_function("askTorch", ask)
         page.add_style_tag(content=Live._css)
-        page.add_script_tag(content=SCRIPT, type="module")
+        page.add_script_tag(content=joined(SCRIPTS), type="module")
         page.wait_for_function("window.plusxPlayground")
         page.evaluate(VIEWS, [live.markup, count])
         return page, errors
@@ -696,7 +728,7 @@ def test_two_views_of_one_playground_answer_each_for_itself(open_views):
     for view in views:
         wait_for_loss(view)
     for view, part in zip(views, ("attention", "FFN")):
-        view.get_by_role("switch", name=f"Layer 3: {part}", exact=True).dispatch_event("click")
+        switch(view, 3, f"{part}: branch").dispatch_event("click")
     wait_for_loss(views[0], "attention branch")
     wait_for_loss(views[1], "FFN branch")
     views[1].get_by_role("radio", name="Sorting").dispatch_event("click")
@@ -716,11 +748,11 @@ def test_a_kernel_that_does_not_answer_is_told_until_it_does(open_views):
     wait_for_loss(view)
     late = view.get_by_text(LATE)
     page.evaluate("window.awake = new Promise((done) => (window.wake = done)), 0")
-    view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
+    switch(view, 3, "attention: branch").dispatch_event("click")
     page.wait_for_timeout(2000)
     assert late.is_hidden()
     late.wait_for(timeout=4000)
-    view.get_by_role("switch", name="Layer 3: FFN", exact=True).dispatch_event("click")
+    switch(view, 3, "FFN: branch").dispatch_event("click")
     assert late.is_visible()
     page.evaluate("wake()")
     wait_for_loss(view, "attention branch", "FFN branch")
@@ -734,7 +766,7 @@ def test_a_playground_that_its_kernel_has_lost_says_to_run_the_cell_again(open_v
     wait_for_loss(view)
     page.evaluate("listeners.comm_live_update.forEach(lose => lose())")
     view.get_by_text(GONE).wait_for(timeout=2000)
-    view.get_by_role("switch", name="Layer 3: attention", exact=True).dispatch_event("click")
+    switch(view, 3, "attention: branch").dispatch_event("click")
     page.wait_for_timeout(200)
     assert view.get_by_text(GONE).is_visible()
 
@@ -769,7 +801,7 @@ def test_pictures_follow_the_theme_as_it_changes(open_playground, open_views, ho
     elif how == "attribute of furo":
         page.evaluate("document.body.dataset.theme = 'dark'")
     elif how == "JupyterLab":
-        page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+        page.evaluate("document.body.style.color = '#eee'")
     else:
         page.emulate_media(color_scheme="dark")
     wait_until_drawn_in(page, light=False)

@@ -111,7 +111,6 @@ def test_the_explorer_of_contributing_is_twenty_lines_that_work(monkeypatch):
     shown, namespace = [], {}
     monkeypatch.setenv("PLUSX_EXPLORE", "static")
     monkeypatch.setattr(IPython.display, "display", shown.append)
-    monkeypatch.setattr(static, "_shown", set())
     exec(compile(code, "CONTRIBUTING.md", "exec"), namespace)
     assert namespace["explore"] is explore
     (explorer,) = (value for value in namespace.values() if isinstance(value, Explorer))
@@ -123,7 +122,7 @@ def test_the_explorer_of_contributing_is_twenty_lines_that_work(monkeypatch):
     titles = set()
     for at, indices in enumerate(explorer.states):
         title, live = explorer.figure(indices)
-        assert_same(state(table, leaves, at), {"title": title, **static.for_page(live)}, explorer.describe(indices))
+        assert_same(state(table, leaves, at), {"title": title, **static.as_seen(live)}, explorer.describe(indices))
         titles.add(title)
     assert len(titles) == count  # each state says its own result
 

@@ -194,7 +194,7 @@ def test_a_part_of_the_diagram_presses_its_control_and_follows_it(page_of):
     assert not page.locator("input[name=skip]").is_checked() and "skip=off" in address(page)
     skip.press("Enter")
     assert result(page) == "True 1 relu" and skip.get_attribute("aria-checked") == "true"
-    skip.press("ArrowRight")
+    skip.press("ArrowLeft")
     assert kind.evaluate("part => part === document.activeElement")
     kind.press("Space")
     assert result(page) == "True 1 identity"
@@ -217,6 +217,35 @@ def test_an_order_that_changes_with_the_state_is_drawn_whole(page_of):
     assert page.evaluate(words) == ["norm", "relu", "weight", "norm"]
     page.locator("[data-set=skip]").click()
     assert page.evaluate(words) == ["norm", "relu", "weight", "norm"] and errors == []
+
+
+def test_the_keyboard_stays_where_a_press_changes_the_order(page_of):
+    orders = {"plain": "[linear]:bent=bent linear", "bent": "[linear relu linear]:bent=bent norm relu"}
+
+    def f(skip, bent):
+        return curve(skip, 1) | {"diagram": orders[bent]}
+
+    page, errors = page_of(f, skip=True, bent=list(orders))
+    for checked in ("true", "false"):
+        page.locator("[data-set=bent]").press("Space")
+        assert page.locator("[data-set=bent]").get_attribute("aria-checked") == checked
+        assert page.evaluate("document.activeElement.dataset.set") == "bent" and errors == []
+
+
+def test_a_piece_that_is_tied_otherwise_is_drawn_anew(page_of):
+    lines = {"the skip": "[linear]:skip", "the branch": "skip:[linear]"}
+
+    def f(skip, off_removes):
+        return curve(skip, 1) | {"diagram": lines[off_removes]}
+
+    page, errors = page_of(f, skip=True, off_removes=list(lines))
+    presses = "[...document.querySelectorAll('[data-set]')].map((part) => part.getAttribute('class'))"
+    assert page.evaluate(presses) == ["px-skip"]
+    for _ in range(2):
+        page.get_by_text("the branch", exact=True).click()
+        assert page.evaluate(presses) == ["px-part"]
+        page.get_by_text("the skip", exact=True).click()
+        assert page.evaluate(presses) == ["px-skip"] and errors == []
 
 
 # ---- faults that were there -----------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@
 (() => {
   "use strict";
 
-  const shape = (node) => Array.from(node.querySelectorAll("*"), ({ tagName }) => tagName).join();
+  /** Two pieces are built alike if they have the same elements, which press the same controls. */
+  const shape = (node) => Array.from(node.querySelectorAll("*"), ({ tagName, dataset }) => tagName + dataset.set).join();
 
   /** Give `old` the attributes and words of `fresh`, which is built alike: the keyboard's focus stays where it is. */
   function take(old, fresh) {
@@ -71,6 +72,8 @@
 
     return {
       show(pieces) {
+        const focused = () => parts().find((part) => part === node.getRootNode().activeElement);
+        const held = focused()?.dataset.set;
         if (node.children.length !== pieces.length) {
           node.innerHTML = pieces.map(({ html }) => html).join("");
         } else {
@@ -85,6 +88,9 @@
         }
         shown = pieces.map(({ html }) => html);
         equip();
+        if (!held || focused()) return;
+        const isSame = ({ dataset }) => dataset.set === held; // in a piece that has taken the place of the one before
+        (parts().slice(stop).find(isSame) ?? parts().find(isSame))?.focus({ preventScroll: true });
       },
     };
   };

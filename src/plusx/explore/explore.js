@@ -507,7 +507,8 @@
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
       this.diagram?.show(diagram ?? []);
-      this.pinning.hidden = !this.current.data.some(speaks);
+      // Its place stays, and with it what is below.
+      this.pinning.style.visibility = this.current.data.some(speaks) ? "" : "hidden";
       this.pinning.setAttribute("aria-pressed", Boolean(this.pin));
       const differs = this.pin && this.labels(this.pin).filter((_, i) => this.pin[i] !== this.chosen[i]);
       const pinned = differs && (differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state");
@@ -725,41 +726,16 @@
   }
 
   /**
-   * Look as the notebook's application does, whichever it is: its letters are light where its ground is dark. And be
-   * drawn anew where its panels leave another width, and keep the keys that its shortcuts would take.
+   * Look as the notebook's application does, and be drawn anew where its panels leave another width.
    */
   function followHost(explorer, signal) {
     const { root, plot } = explorer;
-    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const look = () => {
-      pixel.fillStyle = getComputedStyle(root.parentElement).color;
-      pixel.fillRect(0, 0, 1, 1);
-      const [red, green, blue] = pixel.getImageData(0, 0, 1, 1).data;
-      const dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 127;
-      if (dark === root.classList.contains("px-dark")) return;
-      root.classList.toggle("px-dark", dark);
-      explorer.repaint();
-    };
-    look();
-    const watch = new MutationObserver(() => {
-      look();
-      setTimeout(look, 500); // its stylesheet may come after the word of it
-    });
-    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
+    plusxFollowHost(root, signal, () => explorer.repaint());
     const resize = new ResizeObserver(() => {
       if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
     });
     resize.observe(plot);
-    // JupyterLab hears each key before its target does, and lets be what its target marks as its own: by Lumino's word.
-    const keep = ({ target, key, ctrlKey, metaKey, altKey, shiftKey }) => {
-      const isLabs = ctrlKey || metaKey || altKey || (shiftKey && key === "Enter"); // to save, to run
-      if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !isLabs);
-    };
-    window.addEventListener("keydown", keep, { capture: true, signal });
-    signal.addEventListener("abort", () => {
-      watch.disconnect();
-      resize.disconnect();
-    });
+    signal.addEventListener("abort", () => resize.disconnect());
   }
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.

@@ -24,7 +24,7 @@ from .states import Explorer, packed
 from .static import as_seen, markup, still_picture
 
 HERE = Path(__file__).parent
-SCRIPTS = "diagram.js", "explore.js"
+SCRIPTS = "diagram.js", "host.js", "explore.js"
 STYLES = "explore.css", "diagram.css"
 IDLE = 0.3  # seconds after an answer until states are computed ahead
 PAUSE = 0.005  # between two of them: a request on its way through the kernel's loop comes first
@@ -58,18 +58,20 @@ class Live(anywidget.AnyWidget):
     """The markup, a trait for each control, and answers to {state} and {plotly}.
 
     A view asks for the states that it lacks; what the kernel sends, every view hears.
-    kept: what the notebook's file holds beside the widget, by MIME type.
+    known: those that were computed, packed. kept: what the notebook's file holds beside the widget, by MIME type.
     """
 
     _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxExplore;\n"
     _css = joined(STYLES)
     markup = traitlets.Unicode().tag(sync=True)
+    explorer: Explorer | None = None
+    known: dict[tuple[int, ...], bytes] = {}
+    kept: dict[str, str] = {}
 
     def __init__(self, explorer: Explorer):
-        self.explorer = explorer
-        self.known: dict[tuple[int, ...], bytes] = {}
+        self.explorer, self.known = explorer, {}
         for control in explorer.controls:
-            if hasattr(anywidget.AnyWidget, control.name):
+            if hasattr(Live, control.name):
                 raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
         self.add_traits(**{control.name: Choice(control) for control in explorer.controls})
         tag = opening("explore", data_name=explorer.name)

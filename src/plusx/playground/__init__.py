@@ -7,6 +7,7 @@ in a live notebook torch does; the diagram, playground.js, is the same. A notebo
 import os
 from typing import NamedTuple
 
+from ..explore.saved import show
 from .live import Live, saved
 from .page import START, fragment, markup
 
@@ -41,11 +42,11 @@ def playground(nets, presets, challenges):
         raise ValueError(f"playground: the nets have {sorted(lengths)} layers; give nets of one depth.")
     for name, switches in [*presets.items(), *((c.ask, s) for c in challenges for s in c.accepted)]:
         next(iter(nets.values())).check(switches, name)
-    from IPython.display import HTML, display
-
     if os.environ.get("PLUSX_EXPLORE") == "static":
+        from IPython.display import HTML, display
+
         display(HTML(fragment(nets, presets, challenges)))
     else:
         live = Live(nets, markup(nets, presets, challenges))
         live.kept = saved(nets, presets)
-        display(live)
+        show(live)

@@ -10,8 +10,13 @@ from ..switched import Seen
 from .page import START, look_at, table
 
 HERE = Path(__file__).parent
-SCRIPT = (HERE / "playground.js").read_text(encoding="utf8")
-STYLES = HERE.parent / "explore" / "explore.css", HERE / "playground.css"
+EXPLORE = HERE.parent / "explore"
+SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", HERE / "playground.js"
+STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "playground.css"
+
+
+def joined(paths) -> str:
+    return "\n".join(path.read_text(encoding="utf8") for path in paths)
 
 
 class Live(anywidget.AnyWidget):
@@ -20,8 +25,8 @@ class Live(anywidget.AnyWidget):
     kept: what the notebook's file holds beside the widget, by MIME type.
     """
 
-    _esm = f"{SCRIPT}\nexport default globalThis.plusxPlayground;\n"
-    _css = "".join(path.read_text(encoding="utf8") for path in STYLES)
+    _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxPlayground;\n"
+    _css = joined(STYLES)
     markup = traitlets.Unicode().tag(sync=True)
     kept: dict[str, str] = {}
 

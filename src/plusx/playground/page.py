@@ -3,13 +3,17 @@
 import base64
 import gzip
 import html
+import itertools
 import json
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
-from ..switched import Seen, asked, encode
+from ..explore.controls import Control
+from ..explore.diagram import draw
+from ..markup import opening, states
+from ..switched import VALUES, Seen, asked, encode
 
 START = {
     "characters": dict(
@@ -17,6 +21,26 @@ START = {
     ),
     "sorting": dict(title="Sorting", start="3141592653", hint="Digits", knows="digits"),
 }
+# The switches of a layer as readers know them, in the sequence of `plusx.switched.LAYER`; a digit is a value's index.
+NAMES = "skip_around_attention attention norm_of_attention skip_around_FFN FFN norm_of_FFN activation".split()
+SPELLED = {"relu": "ReLU", "gelu": "GELU"}
+CONTROLS = tuple(
+    Control(name, "radio", tuple(SPELLED.get(label, label) for label in labels), tuple(range(len(labels))), 1)
+    for name, labels in zip(NAMES, VALUES)
+)
+# What a layer is drawn from: the order of each half, and its switches.
+HALVES = (
+    (
+        "attention:[norm:norm_of_attention=before_the_branch attention]:skip_around_attention "
+        "norm:norm_of_attention=after_the_addition",
+        CONTROLS[:3],
+    ),
+    (
+        "FFN:[norm:norm_of_FFN=before_the_branch W₁ activation:activation W₂]:skip_around_FFN "
+        "norm:norm_of_FFN=after_the_addition",
+        CONTROLS[3:],
+    ),
+)
 
 
 def markup(nets, presets, challenges, before=""):
@@ -36,11 +60,13 @@ def markup(nets, presets, challenges, before=""):
             }
             for name, net in nets.items()
         },
+        "switches": [{"control": c.name, "name": c.title, "labels": c.labels} for c in CONTROLS],
+        **drawings(),
         "presets": [{"name": name, "switches": digits(switches)} for name, switches in presets.items()],
         "challenges": [{**c._asdict(), "accepted": [digits(s) for s in c.accepted]} for c in challenges],
     }
     data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
-    return f"""<div class="plusx-playground" id="playground">
+    return f"""{opening("playground", id="playground")}
 <div class="pg-stage"></div>
 {before}<script type="application/json" class="pg-setup">{data}</script>
 </div>"""
@@ -50,13 +76,24 @@ def fragment(nets, presets, challenges):
     """The playground's HTML for a page without a kernel, with all presets at the start inputs."""
     seen = {name: look_at(net, START[name]["start"], presets) for name, net in nets.items()}
     tables = "".join(table(net, name, presets, seen[name]) for name, net in nets.items())
-    states = base64.b64encode(gzip.compress(pack(seen), 9, mtime=0)).decode()
+    payload = base64.b64encode(gzip.compress(pack(seen), 9, mtime=0)).decode()
     before = f"""<noscript><p class="px-message">The switches need JavaScript, the table below does not.</p></noscript>
 <details class="pg-table"><summary>The presets as a table</summary>
 <div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{tables}</div></details>
-<script type="text/plain" class="px-states">{states}</script>
+{states(payload)}
 """
     return markup(nets, presets, challenges, before)
+
+
+def drawings():
+    """The different pieces of which layers consist, and for each half which of them, by the digits of its switches."""
+    pieces, halves = {}, []
+    for line, controls in HALVES:
+        drawn = {state: draw(line, controls, state) for state in itertools.product(*(c.values for c in controls))}
+        halves.append(
+            {digits(state): [pieces.setdefault(p["html"], len(pieces)) for p in each] for state, each in drawn.items()}
+        )
+    return {"pieces": list(pieces), "halves": halves}
 
 
 def digits(switches):
@@ -76,8 +113,8 @@ def pack(seen):
     those that playground.js undoes: relative errors below 4e-4.
     """
     words = []
-    for states in seen.values():
-        for scores, attention, similarity, norm in states:
+    for looks in seen.values():
+        for scores, attention, similarity, norm in looks:
             words += [
                 torch.log1p(-torch.log_softmax(scores, -1)) * 3000,
                 attention * 65535,

@@ -7,19 +7,16 @@
   "use strict";
 
   const here = document.currentScript && new URL(".", document.currentScript.src); // in JupyterLab: null
-  const PER_LAYER = 7; // switches of a layer, as LAYER in switched.py has them
-  const NAMES = ["skip around attention", "attention", "norm of attention", "skip around FFN", "FFN", "norm of FFN", "activation"];
-  const NORMS = ["off", "before the branch", "after the addition"];
-  const ACTIVATIONS = ["off", "ReLU", "GELU", "tanh"];
-  const VALUES = [2, 2, 3, 2, 2, 3, 4];
-  const SVG = "http://www.w3.org/2000/svg";
+  const PER_LAYER = 7; // switches of a layer, as LAYER in switched.py has them; among them:
+  const NORMS = [2, 5];
+  const FFN = 3; // the first of its half
+  const ACTIVATION = 6;
 
   // ---- small helpers ---------------------------------------------------------------------------
 
   /** An element with attributes and children; `on...` are listeners. */
   function make(tag, attributes = {}, ...children) {
-    const drawn = ["svg", "g", "path", "rect", "circle", "text"].includes(tag);
-    const node = drawn ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    const node = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes)) {
       if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
       else if (value !== false) node.setAttribute(key, value === true ? "" : value);
@@ -162,66 +159,6 @@
 
   const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 
-  // ---- the diagram --------------------------------------------------------------------------------
-
-  // Where things stand in a layer's picture, 360 x 74: the stream runs at y = 56, branches at y = 24.
-  const PARTS = [
-    { tap: 10, plus: 134, norm: 16, after: 144, boxes: [[58, 66, "attention"]] },
-    { tap: 184, plus: 322, norm: 190, after: 328, boxes: [[227, 26, "W₁"], [291, 26, "W₂"]], activation: 256 },
-  ];
-
-  /** The picture of layer `layer` with its 7 switches; `toggle` gets a switch's number. */
-  function drawLayer(layer, toggle) {
-    const svg = make("svg", { viewBox: "0 0 360 74", class: "pg-diagram" });
-    const switches = [];
-    const add = (kind, ...drawn) => {
-      const group = make("g", {
-        role: "switch", class: "pg-switch", tabindex: kind ? -1 : 0, "aria-label": `Layer ${layer + 1}: ${NAMES[kind]}`,
-        onclick: () => toggle(layer * PER_LAYER + kind),
-      }, ...drawn);
-      switches[kind] = group;
-      return group;
-    };
-    const box = (x, width, text, rx = 4) => [
-      make("rect", { x, y: 4, width, height: 34, class: "pg-reach" }),
-      make("rect", { x, y: 12, width, height: 24, rx, class: "pg-box" }),
-      make("text", { x: x + width / 2, y: 28 }, text),
-    ];
-    svg.append(make("path", { class: "pg-wire", d: "M0 56H10M142 56H184M330 56H360" }));
-    PARTS.forEach((part, half) => {
-      const { tap, plus, norm, boxes, activation } = part;
-      const kind = 3 * half;
-      svg.append(make("path", { class: `pg-wire pg-branch-${half}`, d: `M${tap} 56V24H${plus}V48m-4 -6l4 6l4 -6` }));
-      svg.append(add(kind,
-        make("rect", { x: tap, y: 39, width: plus - tap - 8, height: 34, class: "pg-hit" }),
-        make("path", { class: "pg-skip", d: `M${tap} 56H${plus - 8}m-6 -4l6 4l-6 4` }),
-        make("path", { class: "pg-cut", d: `M${(tap + plus) / 2 - 5} 51l10 10m0 -10l-10 10` })));
-      svg.append(add(kind + 1, ...boxes.flatMap(([x, width, text]) => box(x, width, text))));
-      svg.append(add(kind + 2, ...box(norm, 34, "norm")));
-      if (activation) svg.append(add(6, ...box(activation, 32, "ReLU", 12)));
-      svg.append(make("circle", { cx: plus, cy: 56, r: 8, class: "pg-plus" }), make("path", { class: "pg-wire", d: `M${plus - 4} 56h8m-4 -4v8` }));
-    });
-    return { svg, switches };
-  }
-
-  /** Make the picture of a layer say what its switches are. */
-  function showLayer({ svg, switches }, digits) {
-    digits.forEach((digit, kind) => {
-      const group = switches[kind];
-      group.setAttribute("aria-checked", digit > 0);
-      if (kind === 2 || kind === 5) {
-        const { norm, after } = PARTS[kind === 2 ? 0 : 1];
-        group.setAttribute("transform", digit === 2 ? `translate(${after - norm} 32)` : "");
-        group.setAttribute("aria-label", `${group.getAttribute("aria-label").split(",")[0]}${digit ? `, ${NORMS[digit]}` : ""}`);
-      }
-      if (kind === 6) {
-        group.lastChild.textContent = ACTIVATIONS[digit || 1];
-        group.setAttribute("aria-label", `${group.getAttribute("aria-label").split(",")[0]}${digit ? `, ${ACTIVATIONS[digit]}` : ""}`);
-      }
-    });
-    [1, 4].forEach((kind, half) => svg.querySelector(`.pg-branch-${half}`).classList.toggle("pg-off", !digits[kind]));
-  }
-
   // ---- pictures -----------------------------------------------------------------------------------
 
   /** A square of numbers from 0 (ground) to 1 (ink of the series), one pixel each. */
@@ -298,8 +235,9 @@
         ...options.map(([value, label]) => make("label", {},
           make("input", { type: "radio", name: `pg-${name}-${group}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
       this.netRadios = radios("net", "Net", Object.entries(setup.nets).map(([name, { title }]) => [name, title]), this.netName, (name) => this.chooseNet(name));
-      this.normRadios = radios("norm", "Norms stand", [["1", NORMS[1]], ["2", NORMS[2]]], "1", (value) => this.setAll([2, 5], Number(value), "place"));
-      this.kindRadios = radios("kind", "Activations", ACTIVATIONS.slice(1).map((label, i) => [String(i + 1), label]), "1", (value) => this.setAll([6], Number(value), "kind"));
+      const values = (kind) => setup.switches[kind].labels.map((label, i) => [String(i), label]).slice(1);
+      this.normRadios = radios("norm", "Norms stand", values(NORMS[0]), "1", (value) => this.setAll(NORMS, Number(value), "place"));
+      this.kindRadios = radios("kind", "Activations", values(ACTIVATION), "1", (value) => this.setAll([ACTIVATION], Number(value), "kind"));
 
       this.field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
       this.fieldNote = make("span", { class: "pg-note" });
@@ -307,7 +245,7 @@
       this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
       this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
       this.message = make("p", { class: "px-message", role: "alert", hidden: true });
-      this.late = make("p", { class: "px-message", role: "alert", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
+      this.late = make("p", { class: "px-message", role: "status", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
       this.result = make("p", { class: "px-result", role: "status" });
       this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
 
@@ -324,16 +262,16 @@
         return row;
       };
       this.first = strip(-1);
-      stack.append(make("div", { class: "pg-layer", role: "group", "aria-label": "Before layer 1" }, make("p", { class: "pg-caption" }, "Embeddings of token and place"), this.first.node));
+      stack.append(make("div", { class: "pg-layer" }, make("p", { class: "pg-caption" }, "Embeddings of token and place"), this.first.node));
       for (let layer = 0; layer < this.net.layers; layer++) {
-        const picture = drawLayer(layer, (index) => this.toggle(index));
+        const title = `Layer ${layer + 1}`;
+        const node = make("div", { class: "px-diagram", "aria-label": title });
+        const diagram = plusxDiagram(node, (control, value) => this.choose(layer, control, value));
         const row = strip(layer);
-        const group = make("div", { class: "pg-layer", role: "group", "aria-label": `Layer ${layer + 1}` }, make("p", { class: "pg-caption" }, `Layer ${layer + 1}`), picture.svg, row.node);
-        group.addEventListener("keydown", (event) => this.walk(event, picture.switches));
-        this.layers.push({ ...row, picture });
-        stack.append(group);
+        this.layers.push({ ...row, diagram });
+        stack.append(make("div", { class: "pg-layer" }, make("p", { class: "pg-caption" }, title), node, row.node));
       }
-      this.lastNorm = make("button", { type: "button", role: "switch", class: "pg-last", onclick: () => this.toggle(this.net.layers * PER_LAYER) }, "last norm");
+      this.lastNorm = make("button", { type: "button", role: "switch", class: "pg-last", onclick: () => this.put(this.trained.length - 1, 1 - this.switches.at(-1)) }, "last norm");
       stack.append(make("div", { class: "pg-layer pg-end" }, this.lastNorm));
 
       this.largeCanvas = make("canvas", { role: "img" });
@@ -353,7 +291,7 @@
         make("div", { class: "pg-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
         make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
         make("h3", {}, "The stack"),
-        make("p", { class: "pg-note" }, "Every line at the bottom of a layer, every box and every pill is a switch. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. Beside each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+        make("p", { class: "pg-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch. A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
         stack,
       );
       stage.replaceChildren(
@@ -372,15 +310,17 @@
       new IntersectionObserver(noteSight).observe(this.bench);
     }
 
-    /** Paint anew when the page goes from light to dark or back, as the book, JupyterLab or the system tells it. */
+    /** Paint anew when the page goes from light to dark or back, as the book or the system tells it. */
     followTheme() {
-      const repaint = () => this.seen && String(this.colours()) !== String(this.paintedIn) && this.draw();
+      const repaint = () => this.repaint();
       const watch = new MutationObserver(repaint);
-      for (const node of [document.documentElement, document.body]) {
-        watch.observe(node, { attributeFilter: ["class", "data-theme", "data-jp-theme-light"] });
-      }
+      for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: ["data-theme"] });
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
       this.signal.addEventListener("abort", () => watch.disconnect());
+    }
+
+    repaint() {
+      if (this.seen && String(this.colours()) !== String(this.paintedIn)) this.draw();
     }
 
     /** What pictures are painted in: attention, similarity, letters. */
@@ -411,26 +351,15 @@
 
     // -- what the reader does
 
-    /** Arrow keys within a layer; space and Enter switch. */
-    walk(event, switches) {
-      const at = switches.indexOf(event.target);
-      if (at < 0) return;
-      const order = [2, 1, 0, 5, 6, 4, 3]; // as they stand in the picture
-      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-      if (step) {
-        const next = switches[order[(order.indexOf(at) + step + order.length) % order.length]];
-        switches.forEach((each) => each.setAttribute("tabindex", each === next ? 0 : -1));
-        next.focus();
-      } else if (event.key === " " || event.key === "Enter") event.target.dispatchEvent(new MouseEvent("click"));
-      else return;
-      event.preventDefault();
+    /** What a press in a layer's diagram asks for; an activation comes back as the one that was last chosen. */
+    choose(layer, control, value) {
+      const kind = this.setup.switches.findIndex((each) => each.control === control);
+      const index = layer * PER_LAYER + kind;
+      const comesBack = kind === ACTIVATION && this.switches[index] === "0";
+      this.put(index, comesBack ? this.kind : value);
     }
 
-    toggle(index) {
-      const kind = index % PER_LAYER;
-      const last = index === this.net.layers * PER_LAYER;
-      const on = last ? 1 : { 2: this.place, 5: this.place, 6: this.kind }[kind] ?? 1;
-      const digit = this.switches[index] === "0" ? on : 0;
+    put(index, digit) {
       this.set(this.switches.slice(0, index) + digit + this.switches.slice(index + 1));
     }
 
@@ -488,7 +417,7 @@
       const asked = new URLSearchParams(query);
       const net = asked.get("net") ?? this.netName;
       const switches = asked.get("switches") ?? this.trained;
-      const fits = switches.length === this.trained.length && [...switches].every((digit, i) => digit >= 0 && digit < (i < switches.length - 1 ? VALUES[i % PER_LAYER] : 2));
+      const fits = switches.length === this.trained.length && [...switches].every((digit, i) => digit >= 0 && digit < (i < switches.length - 1 ? this.setup.switches[i % PER_LAYER].labels.length : 2));
       const known = Object.hasOwn(this.setup.nets, net);
       if (known) this.netName = net;
       if (fits) this.switches = switches;
@@ -601,26 +530,35 @@
     changes(switches) {
       return Array.from(switches, (digit, i) => {
         if (digit === this.trained[i]) return null;
-        const kind = i % PER_LAYER;
-        const name = i === switches.length - 1 ? "last norm" : `${NAMES[kind]} ${Math.floor(i / PER_LAYER) + 1}`;
-        if (digit === "0") return `no ${name}`;
-        return `${name} ${kind === 6 ? `as ${ACTIVATIONS[digit]}` : NORMS[digit]}`;
+        const { name, labels } = this.setup.switches[i % PER_LAYER];
+        const full = i === switches.length - 1 ? "last norm" : `${name} ${Math.floor(i / PER_LAYER) + 1}`;
+        if (digit === "0") return `no ${full}`;
+        return `${full} ${i % PER_LAYER === ACTIVATION ? "as " : ""}${labels[digit]}`;
       }).filter(Boolean);
+    }
+
+    /** What a layer is drawn from. An activation that is off shows the one that a press brings back. */
+    pieces(layer) {
+      const { pieces, halves, switches } = this.setup;
+      const digits = this.switches.slice(layer * PER_LAYER, (layer + 1) * PER_LAYER);
+      const { labels } = switches[ACTIVATION];
+      const named = (html) => (digits[ACTIVATION] === "0" ? html.replace(`>${labels[1]}<`, `>${labels[this.kind]}<`) : html);
+      return [...halves[0][digits.slice(0, FFN)], ...halves[1][digits.slice(FFN)]].map((at) => ({ html: named(pieces[at]) }));
     }
 
     showState() {
       const digits = Array.from(this.switches, Number);
-      this.layers.forEach(({ picture }, layer) => showLayer(picture, digits.slice(layer * PER_LAYER, (layer + 1) * PER_LAYER)));
+      const on = (kinds) => digits.slice(0, -1).filter((digit, i) => kinds.includes(i % PER_LAYER) && digit);
+      const common = (values, before) => (values.length && values.every((value) => value === values[0]) ? values[0] : before);
+      this.place = common(on(NORMS), this.place);
+      this.kind = common(on([ACTIVATION]), this.kind);
+      this.layers.forEach(({ diagram }, layer) => diagram.show(this.pieces(layer)));
       this.lastNorm.setAttribute("aria-checked", digits.at(-1) === 1);
       for (const { button, switches } of this.presets) button.setAttribute("aria-pressed", switches === this.switches);
-      const choose = (radios, value) => { for (const input of radios.querySelectorAll("input")) input.checked = input.value === String(value); };
-      choose(this.netRadios, this.netName);
-      const norms = digits.filter((digit, i) => i < digits.length - 1 && [2, 5].includes(i % PER_LAYER) && digit);
-      if (norms.length && norms.every((digit) => digit === norms[0])) this.place = norms[0];
-      const kinds = digits.filter((digit, i) => i < digits.length - 1 && i % PER_LAYER === 6 && digit);
-      if (kinds.length && kinds.every((digit) => digit === kinds[0])) this.kind = kinds[0];
-      choose(this.normRadios, this.place);
-      choose(this.kindRadios, this.kind);
+      const check = (radios, value) => { for (const input of radios.querySelectorAll("input")) input.checked = input.value === String(value); };
+      check(this.netRadios, this.netName);
+      check(this.normRadios, this.place);
+      check(this.kindRadios, this.kind);
       if (this.field.value !== this.text) this.field.value = this.text;
       const left = this.text.length - this.net.places;
       this.fieldNote.textContent = left > 0 ? `The net sees the last ${this.net.places}.` : `${this.net.hint}, up to ${this.net.places}.`;
@@ -784,6 +722,7 @@
         engine.isGone = true;
         playground.changed(false);
       };
+      plusxFollowHost(root, signal, () => playground.repaint());
       model.on("comm_live_update", lose);
       signal.addEventListener("abort", () => model.off("comm_live_update", lose));
       return () => ended.abort();

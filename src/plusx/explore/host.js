@@ -1,0 +1,38 @@
+/**
+ * The notebook's application as a widget sees it, of which it can know only the looks. Pages of a book have no use for it.
+ */
+(() => {
+  "use strict";
+
+  /**
+   * Look as the application does, whichever it is: its letters are light where its ground is dark. And keep the keys
+   * that its shortcuts would take.
+   * @param {Element} root gets the class px-dark there, and loses it again, until `signal` aborts
+   * @param {() => void} changed called when it did
+   */
+  globalThis.plusxFollowHost = (root, signal, changed) => {
+    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const look = () => {
+      pixel.fillStyle = getComputedStyle(root.parentElement).color;
+      pixel.fillRect(0, 0, 1, 1);
+      const [red, green, blue] = pixel.getImageData(0, 0, 1, 1).data;
+      const dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 127;
+      if (dark === root.classList.contains("px-dark")) return;
+      root.classList.toggle("px-dark", dark);
+      changed();
+    };
+    look();
+    const watch = new MutationObserver(() => {
+      look();
+      setTimeout(look, 500); // its stylesheet may come after the word of it
+    });
+    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
+    signal.addEventListener("abort", () => watch.disconnect());
+    // JupyterLab hears each key before its target does, and lets be what its target marks as its own: by Lumino's word.
+    const keep = ({ target, key, ctrlKey, metaKey, altKey, shiftKey }) => {
+      const isLabs = ctrlKey || metaKey || altKey || (shiftKey && key === "Enter"); // to save, to run
+      if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !isLabs);
+    };
+    window.addEventListener("keydown", keep, { capture: true, signal });
+  };
+})();

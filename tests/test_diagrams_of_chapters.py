@@ -1,0 +1,50 @@
+"""The chapters' explorers: what switches a part of a block is a part of its diagram, and a press there moves it."""
+
+import re
+
+import pytest
+from browser import EXPLORING, SAMPLES
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+
+OF_A_BLOCK = re.compile(r"skip|norm|activation|relu|block_|attention_\d|FFN_\d")
+
+
+def untied(page):
+    """(explorer, control) for each control named after a part of a block that no part of the diagram presses."""
+    return {
+        (explorer["data-name"], control["name"])
+        for explorer in page.select(".plusx-explore")
+        for control in explorer.select("[data-control]")
+        if OF_A_BLOCK.search(control["name"]) and not explorer.select(f'.px-diagram [data-set="{control["name"]}"]')
+    }
+
+
+def test_each_switch_of_a_block_is_a_part_of_its_diagram(site):
+    pages = [BeautifulSoup((site / chapter).read_text(encoding="utf8"), "html.parser") for chapter in EXPLORING]
+    assert set().union(*map(untied, pages)) == set()
+
+
+CHOSEN = """(explorer) => Object.fromEntries(
+  [...explorer.querySelectorAll("[data-control]")]
+    .filter(({ type, checked }) => type !== "radio" || checked)
+    .map(({ name, type, checked, value }) => [name, type === "checkbox" ? Number(checked) : Number(value)])
+)"""
+
+
+@pytest.mark.parametrize("chapter", SAMPLES)
+def test_each_part_of_a_diagram_presses_its_control_and_follows_it(site_url, open_page, chapter):
+    page, _, errors = open_page(f"{site_url}/{chapter}")
+    pressed = 0
+    for explorer in page.locator(".plusx-explore:has(.px-diagram [data-set])").all():
+        parts = explorer.locator(".px-diagram [data-set]")
+        for index in range(parts.count()):
+            part = parts.nth(min(index, parts.count() - 1))
+            control, value = part.get_attribute("data-set"), int(part.get_attribute("data-to"))
+            expected = explorer.evaluate(CHOSEN) | {control: value}
+            part.locator(".px-hit").last.click()
+            assert explorer.evaluate(CHOSEN) == expected
+            offered = explorer.locator(f'[data-set="{control}"][data-to="{value}"]')
+            expect(offered).to_have_count(0)  # in this state, whose line may have other parts
+            pressed += 1
+    assert pressed > 0 and errors == []
