@@ -1,7 +1,11 @@
-"""JupyterLab, Notebook 7 and Voila over a copy of some notebooks, and the few things tests ask of them."""
+"""JupyterLab, Notebook 7 and Voila over a copy of some notebooks, and the few things tests ask of them.
+
+What an explorer shows there is compared with what its function returns in the test's own process.
+"""
 
 import asyncio
 import contextlib
+import io
 import socket
 import subprocess
 import sys
@@ -10,16 +14,25 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+import torch
+from chapter_code import chapter_code, code_of
+from decoding import decode_bytes
 from torch.nn import functional as F
 
+from plusx.explore import Explorer
+from plusx.explore.figures import table
+from plusx.explore.states import packed
 from plusx.switched import LAYER, encode, load, trained
 
 # The notebook in front, in the page's own terms.
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"
 CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
+NO_KERNEL = "--KernelSpecManager.ensure_native_kernel=False", "--KernelSpecManager.allowed_kernelspecs=none"
+DRAWN = ".plusx-explore.px-live .main-svg"
 
-# Click, then milliseconds until the cell's picture has changed and the frame that shows it is out.
-CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
+# Use a control, then milliseconds until the cell's picture has changed and the frame that shows it is out.
+CLICK_TO_REDRAW = """([cell, control]) => new Promise((done) => {
   const plots = [...cell.querySelectorAll('.js-plotly-plot')];
   const drawn = () => [...cell.querySelectorAll('.main-svg :is(path, text, image), .jp-OutputArea img')]
     .map(n => ['d', 'transform', 'src', 'style'].map(a => n.getAttribute(a)).join() + n.href?.baseVal + n.textContent)
@@ -39,12 +52,27 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done, fail) => {
   watch.observe(cell, { subtree: true, childList: true, attributes: true });
   for (const plot of plots) plot.on('plotly_afterplot', look); // a canvas changes without a mutation
   setTimeout(() => { watch.disconnect(); done(null); }, 8000);
-  if (control.tagName !== 'SELECT') control.click();
+  if (['checkbox', 'radio'].includes(control.type)) control.click();
   else {
-    control.selectedIndex = (control.selectedIndex + 1) % control.options.length;
-    control.dispatchEvent(new Event('change', { bubbles: true }));
+    const count = control.options?.length ?? Number(control.max) + 1;
+    control.value = control.options?.[(control.selectedIndex + 1) % count].value ?? (Number(control.value) + 1) % count;
+    for (const kind of ['input', 'change']) control.dispatchEvent(new Event(kind, { bubbles: true }));
   }
 })"""
+HAS_TABLES = """([root, expected]) => {
+  const page = document.createElement('template');
+  page.innerHTML = expected;
+  return [...root.querySelectorAll('table')].map(table => table.outerHTML).join('') === page.innerHTML;
+}"""
+# Behind the traces of the state stand those of the one before, faint.
+HAS_DRAWN = """([root, expected]) => {
+  const { data } = root.querySelector('.js-plotly-plot') ?? { data: [] };
+  const numbers = (values) => JSON.stringify(values, (_, value) =>
+    ArrayBuffer.isView(value) ? [...value] : typeof value !== 'number' || Number.isFinite(value) ? value : null);
+  const same = (trace, i) => Object.entries(trace).every(([key, values]) => numbers(data[i][key]) === numbers(values));
+  const faint = ({ hoverinfo }) => hoverinfo === 'skip';
+  return data.length >= expected.length && expected.every(same) && data.slice(expected.length).every(faint);
+}"""
 
 
 @contextlib.contextmanager
@@ -129,9 +157,93 @@ def show(page, index, picture):
     return cell
 
 
+def execute(page, command, **options):
+    """A command of Lab's, done."""
+    run = "([name, options]) => window.jupyterapp.commands.execute(name, options).then(() => null)"
+    page.evaluate(run, [command, options])
+
+
 def click_to_redraw(page, cell, control):
     """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 8 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])
+
+
+@contextlib.contextmanager
+def explorers_of(chapter, first=None):
+    """The explorers of a chapter, all or the first so many, computed in this process with the chapter's settings."""
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+    cells = code_of(chapter)
+    last = [index for index, source in enumerate(cells.values()) if "@explore(" in source][:first][-1]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # a picture's HTML is long
+            namespace = vars(chapter_code(chapter, *list(cells)[: last + 1]))
+        yield [each for each in namespace.values() if isinstance(each, Explorer)]
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
+
+
+def assert_shows(panel, explorer, state):
+    """Result line, data table and picture of an explorer become those of the state, as its function returns it here."""
+    title, figure = explorer.figure(tuple(state))
+    figure, _ = decode_bytes(packed([(title, figure)], 1))  # each number as the encoding rounds it
+    panel.locator(".px-result").get_by_text(title, exact=True).wait_for(timeout=20_000)
+    if panel.locator(".px-data:not([open])").count():
+        panel.locator(".px-data > summary").click()
+    numbers = [
+        {key: np.where(np.isfinite(trace[key]), trace[key], None).tolist() for key in "xyz" if has_numbers(trace, key)}
+        for trace in figure["data"]
+    ]
+    root = panel.element_handle()
+    for condition, expected in (HAS_TABLES, table(figure)), (HAS_DRAWN, numbers):
+        panel.page.wait_for_function(condition, arg=[root, expected], timeout=20_000)
+
+
+def has_numbers(trace, key):
+    return isinstance(trace.get(key), np.ndarray)
+
+
+def walk(panel, explorer):
+    """Use each control by key and by mouse, and compare what is shown with what the function returns here.
+
+    Returns the state that the explorer is left in.
+    """
+    state = list(explorer.start)
+    assert_shows(panel, explorer, state)
+    for index, control in enumerate(explorer.controls):
+        inputs = panel.locator(f"[data-control='{index}']")
+        for use in (by_key, by_mouse):
+            state[index] = use(inputs, control, state[index])
+            assert_shows(panel, explorer, state)
+    return state
+
+
+def by_key(inputs, control, at):
+    """Use a control as the keyboard does; returns the place among its values to which that leads."""
+    following, last = (at + 1) % len(control.values), len(control.values) - 1
+    if control.kind == "switch":
+        inputs.press("Space")
+    elif control.kind == "radio":
+        inputs.nth(at).press("ArrowRight")
+    else:  # neither goes round
+        inputs.press("ArrowRight" if at < last else "Home")
+    return following
+
+
+def by_mouse(inputs, control, at):
+    """As the mouse does."""
+    following, last = (at + 1) % len(control.values), len(control.values) - 1
+    if control.kind == "switch":
+        inputs.click()
+    elif control.kind == "radio":
+        inputs.nth(following).locator("xpath=..").click()
+    elif control.kind == "slider":
+        following = 0 if at > last / 2 else last
+        width, height = (inputs.bounding_box()[side] for side in ("width", "height"))
+        inputs.click(position={"x": 2 if following == 0 else width - 2, "y": height / 2})
+    else:
+        inputs.select_option(index=following)
+    return following
 
 
 def loss_without(text, *parts):

