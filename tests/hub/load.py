@@ -142,7 +142,7 @@ def scripts(hub, open_page, say):
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
     assert run_all(page, home, NOTEBOOKS[0]) == []
     index, *_ = cells_with(page, "@explore(")
-    cell = show(page, index, ".js-plotly-plot .main-svg")
+    cell = show(page, index, ".main-svg")
     redrawn = click_to_redraw(page, cell, cell.locator("input[type=checkbox]").first)
     assert redrawn and foreign == []
     say(f"in Chromium, one reader: from a click to the redrawn figure {redrawn:.0f} ms")

@@ -6,6 +6,7 @@ import time
 import uuid
 
 import httpx
+from bs4 import BeautifulSoup
 from jupyter_server.services.kernels.connection.base import deserialize_binary_message
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
@@ -124,36 +125,42 @@ class Reader:
                 await self.execute("".join(cell["source"]))
 
     def explorers(self):
-        """Each explorer's controls and figure, as comm ids."""
-        bare = str.removeprefix
-        for model in [model for model in self.models.values() if model.get("_model_name") == "VBoxModel"]:
-            parts = [bare(child, "IPY_MODEL_") for child in model["children"]]
-            if len(parts) == 5:
-                row, _, _, figure, _ = parts
-                *controls, _ = (bare(child, "IPY_MODEL_") for child in self.models[row]["children"])
-                yield controls, figure
+        """Each explorer's comm id, and its controls by name: how many values they have."""
+        for comm, model in self.models.items():
+            if controls := sizes(model.get("markup", "")):
+                yield comm, controls
 
     async def toggle(self, chance):
-        """Change one control to another value; seconds until the new figure has arrived and the kernel is idle.
+        """Change one control to another value; seconds until the new state has arrived and the kernel is idle.
 
-        None where the figure stays as it was: some controls have no effect in some states.
+        None where the kernel had no state to give.
         """
-        controls, figure = chance.choice(list(self.explorers()))
-        control = chance.choice(controls)
-        model = self.models[control]
-        if "index" in model:
-            state = {"index": chance.choice([i for i in range(len(model["_options_labels"])) if i != model["index"]])}
-        else:
-            state = {"value": not model["value"]}
+        comm, controls = chance.choice(list(self.explorers()))
+        model, name = self.models[comm], chance.choice(list(controls))
+        value = chance.choice([index for index in range(controls[name]) if index != model[name]])
         begun = time.perf_counter()
-        update = {"method": "update", "state": state, "buffer_paths": []}
-        heard = await self.request("comm_msg", {"comm_id": control, "data": update})
+        update = {"method": "update", "state": {name: value}, "buffer_paths": []}
+        await self.request("comm_msg", {"comm_id": comm, "data": update})
+        model[name] = value
+        wanted = {"state": [model[each] for each in controls]}
+        heard = await self.request("comm_msg", {"comm_id": comm, "data": {"method": "custom", "content": wanted}})
         seconds = time.perf_counter() - begun
-        changed = {each["content"]["comm_id"] for each in heard if each["msg_type"] == "comm_msg"}
-        return seconds if figure in changed else None
+        answers = [each["content"]["data"].get("content") for each in heard if each["msg_type"] == "comm_msg"]
+        return seconds if wanted in answers else None
 
     async def leave(self):
         """Stop this reader's server."""
         headers = {"X-XSRFToken": self.xsrf("/hub/")}
         while (await self.http.delete(f"/hub/api/users/{self.name}/server", headers=headers)).status_code == 202:
             await asyncio.sleep(0.5)
+
+
+def sizes(markup):
+    """The controls of an explorer's markup in its own order, and how many values each has."""
+    page = BeautifulSoup(markup, "html.parser")
+    found = {}
+    for each in page.select("[data-control]"):
+        kind = each.get("type", "select")
+        count = {"checkbox": 2, "range": int(each.get("max", 0)) + 1, "select": len(each.select("option"))}
+        found[each["name"]] = count.get(kind) or found.get(each["name"], 0) + 1
+    return found
