@@ -17,7 +17,12 @@ from .still import still
 PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
 WIDTH = 720  # pixels
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-_FAILED = ".jp-OutputArea-child:has(> .jp-OutputArea-output.jupyter-widgets):has(+ .jp-OutputArea-child .px-kept)"
+# A widget that has come is an element. One that loads, failed, or waits for a kernel that its reader did not start is
+# a line of text, and gives way; but within a second it may still come.
+_TEXT = ".jp-OutputArea-child:not(:has(> .jp-OutputArea-output > *)):has(+ .jp-OutputArea-child .px-kept)"
+_STYLE = f"""{_TEXT} {{ display: none }}
+{_TEXT} + * .px-kept {{ display: block !important; max-height: 0; overflow: hidden; animation: px-kept 0s 1s forwards }}
+@keyframes px-kept {{ to {{ max-height: none }} }}"""
 _HOW = "To switch, run the notebook up to this cell."
 
 
@@ -25,13 +30,13 @@ def show(widget):
     """Display a widget that has `kept`, by MIME type, and what of it comes forth where a reader's own widget is gone.
 
     JupyterLab and Notebook 7 show a stranger's HTML in place of a widget, and of the reader's own notebook only that
-    the widget's model is not found. For them the HTML stands in a second output too, hidden until it is needed.
+    the widget loads, or that its model is not found. For them the HTML stands in a second output too, hidden until it
+    is needed.
     """
     from IPython.display import display
 
     display(widget)
-    style = f"{_FAILED} {{ display: none }} {_FAILED} + * .px-kept {{ display: block !important }}"
-    page = f'<style>{style}</style>\n<div class="px-kept" style="display: none">\n{widget.kept["text/html"]}\n</div>'
+    page = f'<style>{_STYLE}</style>\n<div class="px-kept" style="display: none">\n{widget.kept["text/html"]}\n</div>'
     display({"text/html": page, "text/plain": ""}, raw=True)
 
 
