@@ -108,7 +108,8 @@ FORWARD = """async (rounds) => {
   for (let round = 0; round < rounds; round++) {
     await new Promise((done) => setTimeout(done, 40 + Math.random() * 17));
     const begun = performance.now();
-    plusx.toggle(Math.floor(Math.random() * 43));
+    const at = Math.floor(Math.random() * plusx.trained.length);
+    plusx.put(at, 1 - plusx.switches[at]);
     while (plusx.busy) await new Promise((done) => {
       const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
     await new Promise((done) => requestAnimationFrame(() => {

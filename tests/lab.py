@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from chapter_code import chapter_code, code_of
 from decoding import decode_bytes
+from playwright.sync_api import TimeoutError
 from torch.nn import functional as F
 
 from plusx.explore import Explorer
@@ -95,7 +96,11 @@ def serving(folder: Path, ready: str, *command: str, python=sys.executable):
             yield url
         finally:
             server.terminate()
-            server.wait(20)
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:  # on a busy machine it waits long for its kernels
+                server.kill()
+                server.wait()
 
 
 def jupyter(app, folder, *more, **how):
@@ -148,11 +153,16 @@ def cells_with(page, marker):
 
 def show(page, index, picture):
     """Bring a cell into view (Lab renders only what is near it) and wait for its picture."""
-    page.evaluate(
-        f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
-    )
     cell = page.locator(f".jp-Notebook:visible .jp-Cell[data-windowed-list-index='{index}']")
-    cell.locator(picture).first.wait_for(timeout=60_000)
+    shown = cell.locator(picture).first
+    for _ in range(30):  # cells above it that grow as they come into view push it out again
+        page.evaluate(
+            f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
+        )
+        with contextlib.suppress(TimeoutError):
+            shown.wait_for(timeout=2000)
+            break
+    shown.wait_for(timeout=2000)
     page.wait_for_timeout(1000)  # Lab goes on laying out, and may render the cell once more
     return cell
 

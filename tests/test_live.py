@@ -6,6 +6,7 @@ import html
 import re
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 
 import IPython.display
 import ipywidgets
@@ -164,8 +165,8 @@ def told(sent):
 def in_a_kernel(monkeypatch, coroutine):
     """Run it in a loop as a kernel's, where a reader does not have to rest long before states are computed ahead."""
     monkeypatch.setattr(live, "IDLE", 0.02)
-    try:
-        return asyncio.run(coroutine)
+    try:  # in a thread of its own: where a browser was driven, this one has a loop already
+        return ThreadPoolExecutor(1).submit(asyncio.run, coroutine).result()
     finally:
         live.ahead.stop()
 

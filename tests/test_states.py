@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 from decoding import assert_same, decode, state
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plusx.explore.controls import ExploreError, bind
@@ -59,6 +59,7 @@ def test_gaps_infinities_and_extremes_survive():
     np.testing.assert_allclose(shown, values, rtol=2.0**-21, atol=2.0**-1042)
 
 
+@settings(deadline=None)  # how long it takes says nothing
 @given(st.lists(st.floats(allow_subnormal=False), min_size=1, max_size=40))
 def test_the_stated_error_holds_for_any_float(values):
     figure = {"data": [{"y": np.array(values)}], "layout": {}}
