@@ -33,6 +33,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from plusx.explore.figures import table
 
 BRIEF = [SAMPLES[0], SAMPLES[2]]  # the other sample runs for half a minute
+IDLE = f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'"  # before that, "run all" never ends
 TOGGLES = "[data-control]:not(:checked), [data-control][type=checkbox]"  # what changes the state when it is used
 # Click a switch of layer 3, then milliseconds until its result line has changed.
 SWITCH_TO_RESULT = """([cell, label]) => new Promise((done) => {
@@ -161,7 +162,7 @@ def switch_off_and_on(view, kind):
     result.filter(has_text="As trained").wait_for(timeout=10_000)
 
 
-def a_playground_answers_wherever_lab_shows_it(lab, open_page):
+def test_the_playground_answers_wherever_lab_shows_it(lab, open_page):
     page, _, _ = open_page("about:blank")
     assert run_all(page, lab, "playground.ipynb") == []
     switch_off_and_on(playground_in_front(page), "attention")
@@ -175,12 +176,14 @@ def a_playground_answers_wherever_lab_shows_it(lab, open_page):
     switch_off_and_on(second, "attention")
     switch_off_and_on(page.locator(".jp-Notebook .plusx-playground"), "FFN")
     execute(page, "docmanager:open", path="again.ipynb")
+    page.wait_for_function(IDLE, timeout=60_000)
     execute(page, "notebook:run-all-cells")
     switch_off_and_on(playground_in_front(page), "attention")
     execute(page, "docmanager:open", path="playground.ipynb")
     execute(page, "docmanager:save")
     execute(page, "application:close")
     execute(page, "docmanager:open", path="playground.ipynb")
+    page.wait_for_function(IDLE, timeout=60_000)
     view = playground_in_front(page)
     switch_off_and_on(view, "FFN")
     drawn = "e => [...e.getContext('2d').getImageData(31, 300, 1, 1).data].slice(0, 3).map(part => part < 128)"
@@ -189,7 +192,8 @@ def a_playground_answers_wherever_lab_shows_it(lab, open_page):
         assert view.locator(".pg-large canvas").evaluate(drawn) == [dark_ink] * 3
 
 
-def a_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_page, how):
+@pytest.mark.parametrize("how", ["restarted", "killed"])
+def test_the_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_page, how):
     page, _, _ = open_page("about:blank")
     assert run_all(page, lab, "playground.ipynb") == []
     view = playground_in_front(page)
@@ -285,7 +289,7 @@ def test_an_explorer_answers_wherever_lab_shows_it(open_small, small):
         assert_shows(each, small, state)
 
     execute(page, "docmanager:open", path="other.ipynb")
-    page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
+    page.wait_for_function(IDLE, timeout=60_000)
     execute(page, "notebook:run-all-cells")
     walk(panel_of(page), small)
     execute(page, "docmanager:open", path="moved.ipynb")

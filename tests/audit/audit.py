@@ -23,8 +23,7 @@ from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run
 from nbclient import NotebookClient
 from pdf import BROWSERS
 from test_chapters import printed
-from test_lab import BRIEF, TOGGLES, a_playground_answers_wherever_lab_shows_it, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
-from test_lab import a_playground_without_its_kernel_says_to_run_the_cell_again as a_playground_without_its_kernel
+from test_lab import BRIEF, TOGGLES, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
 
 from plusx.explore.figures import COLOURS
@@ -115,15 +114,6 @@ def test_each_control_of_every_other_chapter(site_url, chapter, open_page):
 @pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in BRIEF])
 def test_every_other_chapter_in_jupyterlab(lab, chapter, open_page):  # noqa: F811
     run_all_then_toggle(lab, chapter, open_page)
-
-
-def test_a_playground_wherever_lab_shows_it(lab, open_page):  # noqa: F811
-    a_playground_answers_wherever_lab_shows_it(lab, open_page)
-
-
-@pytest.mark.parametrize("how", ["restarted", "killed"])
-def test_a_playground_without_its_kernel(lab, open_page, how):  # noqa: F811
-    a_playground_without_its_kernel(lab, open_page, how)
 
 
 REPO2DOCKER = """
