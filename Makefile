@@ -7,7 +7,7 @@ READY = .venv/ready node_modules/ready
 SAMPLES = chapters/02-gradients-through-depth.ipynb chapters/10-attention-mixes.ipynb chapters/14-rank-collapse.ipynb
 
 book: $(READY)
-	$(BIN)/python tools/build.py
+	$(BIN)/python site/build.py
 
 # What takes seconds comes before what takes minutes.
 test: lint book
@@ -21,10 +21,10 @@ lint: $(READY)
 
 # Editions for a class: without the solutions, and with them open.
 student teacher: book
-	$(BIN)/python tools/editions.py $@
+	$(BIN)/python site/editions.py $@
 
 pdf: book
-	$(BIN)/python tools/pdf.py
+	$(BIN)/python site/pdf.py
 
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py

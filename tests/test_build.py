@@ -12,14 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import book
 import nbformat
 import plotly
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
-from plusx import book
 
 ROOT = Path(__file__).parents[1]
 NODE = Path(sys.executable).with_name("node")
@@ -208,6 +207,7 @@ class Book:
 
     def configure(self, **settings):
         config = yaml.safe_load((ROOT / "_config.yml").read_text())
+        config["sphinx"]["local_extensions"]["book"] = str(ROOT / "site")
         (self.folder / "_config.yml").write_text(yaml.safe_dump(config | settings))
 
     def write(self, code, text="Some $x$.", tags=()):
@@ -217,7 +217,7 @@ class Book:
         nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.chapter)
 
     def build(self):
-        command = [sys.executable, str(ROOT / "tools" / "build.py"), str(self.folder)]
+        command = [sys.executable, str(ROOT / "site" / "build.py"), str(self.folder)]
         return subprocess.run(command, capture_output=True, text=True)
 
     def runs(self):
@@ -265,7 +265,7 @@ def test_an_address_brings_a_sitemap_previews_and_a_way_home(tiny):
 def test_two_builds_of_one_book_are_the_same_to_the_byte(tiny, tmp_path):
     other = tmp_path / "elsewhere"
     shutil.copytree(tiny.folder, other, ignore=shutil.ignore_patterns("_build"))
-    again = subprocess.run([sys.executable, str(ROOT / "tools" / "build.py"), str(other)], capture_output=True)
+    again = subprocess.run([sys.executable, str(ROOT / "site" / "build.py"), str(other)], capture_output=True)
     assert again.returncode == 0, again.stderr
     one, two = (
         {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
@@ -293,7 +293,7 @@ def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
     slow = nbformat.read(book / "chapter.ipynb", as_version=4)
     slow.cells[1].source = "import os, time\nwhile os.path.exists('../hold'): time.sleep(0.1)"
     nbformat.write(slow, book / "slow.ipynb")
-    command = [sys.executable, str(ROOT / "tools" / "build.py"), str(book)]
+    command = [sys.executable, str(ROOT / "site" / "build.py"), str(book)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as killed:
         assert any(re.search(r"chapter +run", line) for line in killed.stdout)
         os.killpg(killed.pid, signal.SIGKILL)
@@ -365,8 +365,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 4
-    for maker in ["book.py", "offline.py", "pages.py", "sphinx.py"]:
-        (package / maker).write_text("")
+    (package / "sphinx.py").write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 
 

@@ -60,8 +60,8 @@ def explore_names():
 
 def test_architecture_names_every_module_script_tool_and_test():
     assert [name for name in modules() if name != "plusx" and f"`{name}`" not in ARCHITECTURE] == []
-    files = [*PACKAGE.rglob("*.js"), *PACKAGE.rglob("*.css"), *(ROOT / "tools").glob("*.py")]
-    files += (ROOT / "tests").glob("*.py")
+    files = [*PACKAGE.rglob("*.js"), *PACKAGE.rglob("*.css"), *(ROOT / "site").glob("*.*")]
+    files += [*(ROOT / "tools").glob("*.py"), *(ROOT / "tests").glob("*.py")]
     names = [path.relative_to(ROOT).as_posix() for path in files]
     assert len(names) > 30
     assert [name for name in names if f"`{name}`" not in ARCHITECTURE] == [], "say in ARCHITECTURE.md what it is for"
@@ -98,7 +98,7 @@ def imported_parts(name, path):
             if top == "plusx":
                 parts.add(rest.split(".")[0])
             part = name.removeprefix("plusx.").split(".")[0]
-            if part in ("explore", "book", "pages", "sphinx"):
+            if part in ("explore", "sphinx"):
                 assert top != "torch", f"{name} imports torch"
             elif part != "playground":
                 assert top not in ("ipywidgets", "anywidget", "plotly", "sphinx", "myst_nb"), f"{name} imports {top}"
@@ -273,7 +273,7 @@ def test_there_are_three_workflows_and_their_actions_are_pinned():
 def test_what_a_workflow_runs_is_there():
     for workflow in WORKFLOWS:
         for step in steps(workflow):
-            for path in re.findall(r"(?:^|\s)((?:\.ci|tools)/\S+)", step.get("run", "")):
+            for path in re.findall(r"(?:^|\s)((?:\.ci|site|tools)/\S+)", step.get("run", "")):
                 assert (ROOT / path).is_file(), f"{workflow}: {path}"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert [step["run"] for step in steps("test") if "run" in step] == [".ci/run"]
@@ -401,7 +401,7 @@ def test_a_failed_test_leaves_pictures_of_its_pages(tmp_path):
         "def test_green(open_page):\n    open_page('about:blank')\n"
     )
     command = [sys.executable, "-m", "pytest", "-p", "browser", "-p", "no:cacheprovider", "-q", "--rootdir", tmp_path]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in ("tests", "tools"))}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(ROOT / each) for each in ("tests", "site"))}
     done = subprocess.run([*command, tmp_path], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     kept = {path.name for path in (tmp_path / "_build" / "reports" / "tests").iterdir()}

@@ -213,7 +213,7 @@ def two_chapters(site, tmp_path_factory):
 
 
 def test_on_paper_each_explorer_is_a_picture_and_contents_give_pages(two_chapters, tmp_path, launch):
-    done = subprocess.run([sys.executable, ROOT / "tools" / "pdf.py", two_chapters], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, ROOT / "site" / "pdf.py", two_chapters], capture_output=True, text=True)
     out = two_chapters.with_name(f"plusx-{two_chapters.name}.pdf")
     assert done.returncode == 0 and int(re.search(r"(\d+) pages", done.stdout)[1]) > 30, done.stderr
     data = out.read_bytes()

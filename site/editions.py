@@ -13,9 +13,8 @@ import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 
+from offline import offer_to_keep
 from sphinx.search.en import SearchEnglish
-
-from plusx.offline import offer_to_keep
 
 ROOT = Path(__file__).parents[1]
 SOLUTION = "solution"

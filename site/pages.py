@@ -17,10 +17,10 @@ from urllib.parse import urljoin, urlsplit
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
 
-from .markup import states_beside
+from plusx.markup import states_beside
 
-PACKAGE = Path(__file__).parent
-NODE_MODULES = PACKAGE.parents[1] / "node_modules"
+HERE = Path(__file__).parent
+NODE_MODULES = HERE.parent / "node_modules"
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
 # What Sphinx writes for a formula, and the TeX within it.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
@@ -66,7 +66,7 @@ def mend(outdir: Path, base: str) -> None:
         script, mended = unwanted.subn("", theme.read_text(encoding="utf8"))
         if mended != 1:
             raise ExtensionError(
-                f"plusx.pages: the theme's script {name} has {unwanted.pattern!r} {mended} times, expected once. "
+                f"pages: the theme's script {name} has {unwanted.pattern!r} {mended} times, expected once. "
                 "Is what book.js does about it needed?"
             )
         theme.write_text(script, encoding="utf8")
@@ -86,7 +86,7 @@ def _draw_icon(tag: re.Match) -> str:
     classes, rest = tag[1].split(), re.sub(r'\s*title="[^"]*"', "", tag[2])
     names = [c[3:] for c in classes if c.startswith("fa-") and c[3:] in _icons()]
     if not names:
-        raise ExtensionError(f"plusx.pages: the theme has no icon for {tag[0]}")
+        raise ExtensionError(f"pages: the theme has no icon for {tag[0]}")
     width, height, path = _icons()[names[0]]
     return (
         f'<svg class="svg-inline--fa {" ".join(classes)}"{rest} aria-hidden="true" '
@@ -143,10 +143,10 @@ def _node(script: str, request: dict, task: str) -> str:
     """What a script beside this file answers to a request."""
     node = Path(sys.executable).with_name("node")
     modules = os.environ | {"NODE_PATH": str(NODE_MODULES)}
-    command, request = [node, PACKAGE / script], json.dumps(request)
+    command, request = [node, HERE / script], json.dumps(request)
     done = subprocess.run(command, input=request, capture_output=True, text=True, encoding="utf8", env=modules)
     if done.returncode:
-        raise ExtensionError(f"plusx.pages: {task}: {done.stderr.strip()}")
+        raise ExtensionError(f"pages: {task}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -163,7 +163,7 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     order = max(sheets.values(), key=len)
     for page, wanted in sheets.items():
         if wanted != [sheet for sheet in order if sheet in wanted]:
-            raise ExtensionError(f"plusx.pages: {page.name} loads its stylesheets in an order of its own.")
+            raise ExtensionError(f"pages: {page.name} loads its stylesheets in an order of its own.")
 
     def read(sheet):
         text = IMPORT.sub(lambda found: read((sheet.parent / found[1]).resolve()), sheet.read_text(encoding="utf8"))
@@ -236,7 +236,7 @@ def _address_site(outdir: Path, pages: dict, base: str) -> None:
     for page, html in pages.items() if not base else ():
         pages[page] = re.sub(r'<meta property="og:(?:url|image)[^>]*>\n?', "", html)  # they hold an address
     home = urlsplit(base).path or "/"
-    missing = (PACKAGE / "404.html").read_text(encoding="utf8")
+    missing = (HERE / "404.html").read_text(encoding="utf8")
     (outdir / "404.html").write_text(missing.replace("{home}", home), encoding="utf8")
     if base:
         links = "".join(

@@ -1,7 +1,7 @@
 """Build the book: run changed notebooks two at a time, then let Jupyter Book render them.
 
 A step whose inputs did not change is skipped, and a build that fails leaves the last good
-site in _build/html as it was. How pages look is the business of `plusx.book` and `plusx.pages`.
+site in _build/html as it was. How pages look is the business of book.py and pages.py.
 """
 
 import argparse
@@ -20,6 +20,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
 
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
+from book import HERE, PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
 from filelock import FileLock  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from jupyter_cache.base import CacheBundleIn  # noqa: E402
@@ -27,8 +28,6 @@ from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellControlSignal, DeadKernelError  # noqa: E402
 from sphinx_external_toc.parsing import parse_toc_yaml  # noqa: E402
 from traitlets.config import Config  # noqa: E402
-
-from plusx.book import PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
 
 KERNELS = 2
 NOT_INPUTS = {"_build", "node_modules", "tests", "conftest.py", "__pycache__"}
@@ -147,13 +146,13 @@ async def run_all(book: Path, timeout: int) -> list[str]:
 def digest_of_inputs(book: Path) -> str:
     """One hash over every file that can change the site: the book's own, and its makers."""
     digest = hashlib.sha256()
-    for root in [book, PACKAGE]:
+    for root in [book, PACKAGE, HERE]:
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(f for f in folders if f not in NOT_INPUTS and not f.startswith("."))
             for name in sorted(f for f in files if f not in NOT_INPUTS and not f.startswith(".")):
                 path = Path(folder, name)
                 digest.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
-    for path in [Path(__file__), *(ROOT / name for name in PINS)]:
+    for path in (ROOT / name for name in PINS):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
