@@ -20,8 +20,8 @@ lint: $(READY)
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
 
 # Editions for a class: without the solutions, and with them open.
-student teacher: book
-	$(BIN)/python site/editions.py $@
+student teacher: $(READY)
+	$(BIN)/python site/build.py --edition $@
 
 pdf: book
 	$(BIN)/python site/pdf.py

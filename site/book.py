@@ -156,6 +156,7 @@ def _finish(app, exception):
 
 def setup(app):
     app.setup_extension("plusx.sphinx")
+    app.setup_extension("editions")
     # After plusx.sphinx (priority 300) has named a cache, before myst-nb (priority 500) reads its settings.
     app.connect("config-inited", _configure, priority=400)
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.

@@ -21,6 +21,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
 from book import HERE, PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
+from editions import EDITIONS  # noqa: E402
 from filelock import FileLock  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from jupyter_cache.base import CacheBundleIn  # noqa: E402
@@ -157,19 +158,16 @@ def digest_of_inputs(book: Path) -> str:
     return digest.hexdigest()
 
 
-def render(book: Path) -> bool:
+def render(book: Path, edition: str, site: Path) -> bool:
     """Render into a new folder, and put it in place of the last site if nothing is wrong."""
-    build = book / "_build"
-    fresh = build / "next"
+    fresh = book / "_build" / "next"
     shutil.rmtree(fresh, ignore_errors=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", str(book)]
     command += ["--path-output", str(fresh), "-n", "-W", "--keep-going", "-q"]
-    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
+    if subprocess.run(command, env=os.environ | {"PLUSX_EDITION": edition}, stdout=subprocess.DEVNULL).returncode:
         return False
-    for part in ["html", ".doctrees", "jupyter_execute"]:
-        shutil.rmtree(build / part, ignore_errors=True)
-        if (fresh / "_build" / part).exists():
-            (fresh / "_build" / part).rename(build / part)
+    shutil.rmtree(site, ignore_errors=True)
+    (fresh / "_build" / "html").rename(site)
     shutil.rmtree(fresh)
     return True
 
@@ -177,8 +175,10 @@ def render(book: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("book", nargs="?", type=Path, default=ROOT, help="folder of _config.yml")
-    book = parser.parse_args().book.resolve()
-    site = book / "_build" / "html"
+    parser.add_argument("--edition", choices=EDITIONS, default="", help="in _build/student or _build/teacher")
+    given = parser.parse_args()
+    book = given.book.resolve()
+    site = book / "_build" / (given.edition or "html")
     site.parent.mkdir(exist_ok=True)
     timeout = yaml.safe_load((book / "_config.yml").read_text())["execute"]["timeout"]
     with FileLock(site.parent / ".lock"):
@@ -192,7 +192,7 @@ def main() -> int:
             print("\nThe book was not built.", *failures, sep="\n\n", file=sys.stderr)
             return 1
         print("Pages ...", flush=True)
-        if not render(book):
+        if not render(book, given.edition, site):
             print("\nThe book was not built: see the warnings above.", file=sys.stderr)
             return 1
         stamp.write_text(inputs)
