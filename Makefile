@@ -26,6 +26,10 @@ student teacher: $(READY)
 pdf: book
 	$(BIN)/python site/pdf.py
 
+# Whether the pages that the book links to are still there; needs the network.
+links: book
+	$(BIN)/jupyter-book build . --builder linkcheck -q
+
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
 
@@ -71,4 +75,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test lint student teacher pdf bench audit hub lab clean
+.PHONY: book test lint student teacher pdf links bench audit hub lab clean

@@ -17,6 +17,7 @@ import nbformat
 import plotly
 import pytest
 import yaml
+from browser import serve
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -283,6 +284,20 @@ def test_jupyter_book_alone_builds_the_same_twice(tiny, tmp_path):
         built = subprocess.run(command, capture_output=True, text=True)
         assert built.returncode == 0, built.stderr
         assert (book / "_build" / "html" / "chapter.html").read_text() == tiny.html()
+
+
+def test_make_links_names_a_page_that_is_gone_and_who_links_to_it(tiny, tmp_path):
+    book = tmp_path / "book"
+    shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
+    (target,) = re.findall(r"^links:.*\n\t(.*)", (ROOT / "Makefile").read_text(), re.M)
+    command = target.replace("$(BIN)", str(Path(sys.executable).parent)).split()
+    (tmp_path / "there.html").touch()
+    with serve(tmp_path) as host:
+        for name, code in ("there", 0), ("gone", 1):
+            (book / "index.md").write_text(f"# Index\n\nA [page]({host}/{name}.html).\n")
+            done = subprocess.run(command, cwd=book, capture_output=True, text=True)
+            assert done.returncode == code, done.stdout + done.stderr
+            assert bool(re.search(rf"index.*broken link: {host}/gone.html .404", done.stderr)) == bool(code)
 
 
 def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
