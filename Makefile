@@ -7,7 +7,7 @@ READY = .venv/ready node_modules/ready
 SAMPLES = chapters/02-gradients-through-depth.ipynb chapters/10-attention-mixes.ipynb chapters/14-rank-collapse.ipynb
 
 book: $(READY)
-	$(BIN)/python tools/build.py
+	$(BIN)/python site/build.py
 
 # What takes seconds comes before what takes minutes.
 test: lint book
@@ -20,11 +20,15 @@ lint: $(READY)
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
 
 # Editions for a class: without the solutions, and with them open.
-student teacher: book
-	$(BIN)/python tools/editions.py $@
+student teacher: $(READY)
+	$(BIN)/python site/build.py --edition $@
 
 pdf: book
-	$(BIN)/python tools/pdf.py
+	$(BIN)/python site/pdf.py
+
+# Whether the pages that the book links to are still there; needs the network.
+links: book
+	$(BIN)/jupyter-book build . --builder linkcheck -q
 
 bench: book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
@@ -71,4 +75,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test lint student teacher pdf bench audit hub lab clean
+.PHONY: book test lint student teacher pdf links bench audit hub lab clean

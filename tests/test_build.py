@@ -12,14 +12,16 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import book
 import nbformat
+import pages
 import plotly
 import pytest
 import yaml
+from browser import serve
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
-from plusx import book
+from sphinx.errors import ExtensionError
 
 ROOT = Path(__file__).parents[1]
 NODE = Path(sys.executable).with_name("node")
@@ -104,6 +106,17 @@ def test_the_site_carries_the_bundles_its_explorers_name_and_no_other(site, page
     named = {tag["data-bundle"] for page in page_files for tag in soup(page).select(".plusx-explore")}
     carried = {path.name for path in (site / "_static" / "plusx").glob("plotly*")}
     assert carried == {f"plotly-{name}.min.js" for name in named}
+
+
+@pytest.mark.parametrize("edit", pages.EDITS, ids=lambda edit: edit.name)
+def test_an_edit_that_finds_nothing_to_edit_stops_the_build_by_its_name(site, edit):
+    """Pages that were edited are such pages, as those of another version of the theme would be."""
+    files = [site / "_static" / "scripts" / edit.on] if edit.on.endswith(".js") else sorted(site.rglob("*.html"))
+    files = [path for path in files if path.name != "404.html" and re.fullmatch(edit.on, path.name)]
+    assert files
+    with pytest.raises(ExtensionError, match=rf"the edit '{edit.name}' fits 0 times in .*, expected (at least )?[1-9]"):
+        for path in files:
+            pages.edit(path.read_text(encoding="utf8"), path.name, [edit])
 
 
 def test_formulas_are_drawn_in_the_page_with_mathml_beside(site, page_files):
@@ -202,12 +215,13 @@ class Book:
         (folder / "chapters" / "references.bib").write_text("")
         shutil.copytree(ROOT / "images", folder / "images")
         (folder / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n  - file: chapter\n")
-        (folder / "index.md").write_text("# Index\n\nNo formula here.\n")
+        (folder / "index.md").write_text("# Plus x\n\nNo formula here.\n")
         self.configure()
         self.write("runs = open('../runs.txt', 'a')\nruns.write('x')\nruns.close()")
 
     def configure(self, **settings):
         config = yaml.safe_load((ROOT / "_config.yml").read_text())
+        config["sphinx"]["local_extensions"]["book"] = str(ROOT / "site")
         (self.folder / "_config.yml").write_text(yaml.safe_dump(config | settings))
 
     def write(self, code, text="Some $x$.", tags=()):
@@ -217,7 +231,7 @@ class Book:
         nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.chapter)
 
     def build(self):
-        command = [sys.executable, str(ROOT / "tools" / "build.py"), str(self.folder)]
+        command = [sys.executable, str(ROOT / "site" / "build.py"), str(self.folder)]
         return subprocess.run(command, capture_output=True, text=True)
 
     def runs(self):
@@ -265,7 +279,7 @@ def test_an_address_brings_a_sitemap_previews_and_a_way_home(tiny):
 def test_two_builds_of_one_book_are_the_same_to_the_byte(tiny, tmp_path):
     other = tmp_path / "elsewhere"
     shutil.copytree(tiny.folder, other, ignore=shutil.ignore_patterns("_build"))
-    again = subprocess.run([sys.executable, str(ROOT / "tools" / "build.py"), str(other)], capture_output=True)
+    again = subprocess.run([sys.executable, str(ROOT / "site" / "build.py"), str(other)], capture_output=True)
     assert again.returncode == 0, again.stderr
     one, two = (
         {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
@@ -285,6 +299,20 @@ def test_jupyter_book_alone_builds_the_same_twice(tiny, tmp_path):
         assert (book / "_build" / "html" / "chapter.html").read_text() == tiny.html()
 
 
+def test_make_links_names_a_page_that_is_gone_and_who_links_to_it(tiny, tmp_path):
+    book = tmp_path / "book"
+    shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
+    (target,) = re.findall(r"^links:.*\n\t(.*)", (ROOT / "Makefile").read_text(), re.M)
+    command = target.replace("$(BIN)", str(Path(sys.executable).parent)).split()
+    (tmp_path / "there.html").touch()
+    with serve(tmp_path) as host:
+        for name, code in ("there", 0), ("gone", 1):
+            (book / "index.md").write_text(f"# Plus x\n\nA [page]({host}/{name}.html).\n")
+            done = subprocess.run(command, cwd=book, capture_output=True, text=True)
+            assert done.returncode == code, done.stdout + done.stderr
+            assert bool(re.search(rf"index.*broken link: {host}/gone.html .404", done.stderr)) == bool(code)
+
+
 def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
     book = tmp_path / "book"
     shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
@@ -293,7 +321,7 @@ def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
     slow = nbformat.read(book / "chapter.ipynb", as_version=4)
     slow.cells[1].source = "import os, time\nwhile os.path.exists('../hold'): time.sleep(0.1)"
     nbformat.write(slow, book / "slow.ipynb")
-    command = [sys.executable, str(ROOT / "tools" / "build.py"), str(book)]
+    command = [sys.executable, str(ROOT / "site" / "build.py"), str(book)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as killed:
         assert any(re.search(r"chapter +run", line) for line in killed.stdout)
         os.killpg(killed.pid, signal.SIGKILL)
@@ -306,7 +334,7 @@ def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
 def test_a_notebook_runs_once_and_not_again(tiny):
     assert tiny.runs() == 1
     assert "up to date" in tiny.build().stdout
-    (tiny.folder / "index.md").write_text("# Index\n\nStill no formula.\n")
+    (tiny.folder / "index.md").write_text("# Plus x\n\nStill no formula.\n")
     again = tiny.build()
     assert again.returncode == 0, again.stderr
     assert re.search(r"chapter +cached", again.stdout)
@@ -318,7 +346,7 @@ def test_a_notebook_that_reads_others_runs_again_when_one_changed(tiny):
     before = tiny.chapter.read_text()
     tiny.write("print(len(open('index.md').read()))", tags=["reads-chapters"])
     (tiny.folder / ".ipynb_checkpoints").mkdir()  # what JupyterLab leaves beside a notebook
-    for text in ["# Index\n", "# Index\n\nMore.\n"]:
+    for text in ["# Plus x\n", "# Plus x\n\nMore.\n"]:
         (tiny.folder / "index.md").write_text(text)
         assert tiny.build().returncode == 0
         assert f">{len(text)}\n" in tiny.html()
@@ -365,8 +393,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 4
-    for maker in ["book.py", "offline.py", "pages.py", "sphinx.py"]:
-        (package / maker).write_text("")
+    (package / "sphinx.py").write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 
 

@@ -4,10 +4,9 @@ import re
 
 import nbformat
 import pytest
+from book import cache_path
 from browser import CHAPTERS, ROOT
 from jupyter_cache import get_cache
-
-from plusx.book import cache_path
 
 NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 CHECKED = "nbval-check-output"

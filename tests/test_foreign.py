@@ -130,6 +130,8 @@ def test_the_wheel_holds_what_pages_load_and_asks_for_no_torch(wheel):
         names = set(files.namelist())
         (about,) = (files.read(name).decode() for name in names if name.endswith("METADATA"))
     assert {"plusx/sphinx.py", *(f"plusx/explore/{name}" for name in extension.ASSETS)} <= names
+    modules = {name for name in names if name.startswith("plusx/") and name.count("/") == 1}
+    assert {Path(name).suffix for name in modules} == {".py"} and "plusx/book.py" not in modules
     needs = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", about, re.M)
     assert sorted(needs) == ["anywidget", "ipywidgets", "matplotlib", "numpy", "plotly"]
     assert re.findall(r"^Requires-Dist: ([\w-]+).*extra == .torch", about, re.M) == ["safetensors", "torch"]

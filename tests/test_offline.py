@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import pytest
 from browser import PLAYGROUND, SAMPLES, serve
+from offline import WORKER, offer_to_keep
 from test_site import explorers, press_until_changed, ready
-
-from plusx.offline import WORKER, offer_to_keep
 
 KEPT = "Kept. The book opens here without a network."
 NEWER = "Kept. A new edition is here too, and opens once all pages of the book were closed."

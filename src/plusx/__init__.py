@@ -1,1 +1,1 @@
-"""Plus x: the torch code behind the book. `plusx.explore`, `plusx.sphinx` and `plusx.book` stand apart."""
+"""Plus x: the torch code behind the book. `plusx.explore` and `plusx.sphinx` stand apart."""

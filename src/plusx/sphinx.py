@@ -1,7 +1,7 @@
 """The Sphinx extension for any book with explorers: static mode, its cache, what their pages load.
 
 Here lives what a book needs beside `plusx.explore`; nothing here looks at what an explorer draws. What only
-our own book does is in `plusx.book`.
+our own book does is in site/book.py, which no wheel holds.
 """
 
 import hashlib

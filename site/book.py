@@ -1,6 +1,6 @@
 """The Sphinx extension of the book: what a page needs, the execution cache, launch buttons.
 
-What any book with explorers needs is in `plusx.sphinx`, what becomes of a written page in `plusx.pages`.
+What any book with explorers needs is in `plusx.sphinx`, what becomes of a written page in pages.py.
 """
 
 import gzip
@@ -11,16 +11,17 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from offline import OFFER, offer_to_keep
+from pages import HERE, NODE_MODULES, mend
 from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
-from .markup import equipped, found
-from .offline import OFFER, offer_to_keep
-from .pages import NODE_MODULES, PACKAGE, mend
-from .sphinx import MODE
+from plusx.markup import equipped, found
+from plusx.sphinx import MODE
 
-ROOT = PACKAGE.parents[1]
-# tools/build.py leaves this file in a site; any other build of the site removes it.
+ROOT = HERE.parent
+PACKAGE = ROOT / "src" / "plusx"
+# build.py leaves this file in a site; any other build of the site removes it.
 STAMP = ".inputs"
 
 BUNDLES = {
@@ -36,9 +37,7 @@ NETS = ROOT / "chapters" / "data" / "playground"
 def cache_path(srcdir: Path) -> Path:
     """Where the outputs of these notebooks, run against this code, are kept."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    # What makes pages; no notebook runs it.
-    makers = [PACKAGE / name for name in ("book.py", "offline.py", "pages.py", "sphinx.py")]
-    sources = sorted(p for p in PACKAGE.rglob("*.py") if p not in makers)
+    sources = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "sphinx.py")  # which no notebook runs
     data = sorted(p for p in (ROOT / "chapters" / "data").rglob("*") if p.suffix in (".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
@@ -48,7 +47,7 @@ def cache_path(srcdir: Path) -> Path:
 def _from_npm(name: str) -> Path:
     path = NODE_MODULES / name
     if not path.exists():
-        raise ExtensionError(f"plusx.book: {path} is missing. Run `.venv/bin/npm ci --ignore-scripts` first.")
+        raise ExtensionError(f"book: {path} is missing. Run `.venv/bin/npm ci --ignore-scripts` first.")
     return path
 
 
@@ -71,7 +70,7 @@ def _copy_assets(app):
     for part in [_from_npm("mathjax/LICENSE"), *sorted(_from_npm(FONTS).glob("*.woff"))]:
         copy_asset_file(str(part), str(fonts))
     for asset in ["book.css", "book.js", "offline.js", "slides.css", "slides.js"]:
-        copy_asset_file(str(PACKAGE / asset), str(static))
+        copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
     app.add_css_file("plusx/slides.css", priority=901)
@@ -157,6 +156,7 @@ def _finish(app, exception):
 
 def setup(app):
     app.setup_extension("plusx.sphinx")
+    app.setup_extension("editions")
     # After plusx.sphinx (priority 300) has named a cache, before myst-nb (priority 500) reads its settings.
     app.connect("config-inited", _configure, priority=400)
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.

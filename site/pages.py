@@ -1,6 +1,7 @@
 """From the pages that Sphinx has written to those that readers get: valid, light, and readable before scripts run.
 
-Each step takes and gives HTML; `mend` says in which order. Nothing here knows Sphinx's build.
+Each step takes and gives HTML; `mend` says in which order. Nothing here knows Sphinx's build. What is edited is
+not ours: `edit` stops the build where a page is no longer as an edit expects it.
 """
 
 import hashlib
@@ -9,29 +10,24 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from html import unescape
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
 
-from .markup import states_beside
+from plusx.markup import states_beside
 
-PACKAGE = Path(__file__).parent
-NODE_MODULES = PACKAGE.parents[1] / "node_modules"
+HERE = Path(__file__).parent
+NODE_MODULES = HERE.parent / "node_modules"
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
 # What Sphinx writes for a formula, and the TeX within it.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
-# The theme measures every <pre> of a page whenever something in it changes; book.js watches those in view.
-TAB_STOPS = re.compile(r',"complete"===document\.readyState\?\w\(\):window\.addEventListener\("load",\w\)(?=\}\)\(\);)')
-# The theme lets a menu's button lose the focus, so that no tooltip stays; it could not come back when the menu closes.
-BLUR = re.compile(r"(?<=\(\)=>\{)\w\.blur\(\)(?=\})")
-MATHJAX_SCRIPT = re.compile(
-    r"<script\b[^>]*>window\.MathJax\b.*?</script>\s*|<script\b[^>]*mathjax[^>]*></script>\s*", re.S
-)
 STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*')
 IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
@@ -39,7 +35,39 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 # How matplotlib writes a power of ten where it does not typeset mathematics.
 POWER = re.compile(r"\$\\mathdefault\{10\^\{([^}]*)\}\}\$")
 RAISED = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>')
+
+
+class Edit(NamedTuple):
+    """What others write, and what readers get in its place.
+
+    times: how often a page holds it, or a function of the page that tells; None for at least once.
+    on: the names of the files that hold it at all.
+    """
+
+    name: str
+    what: str
+    put: str | Callable[[re.Match], str] = ""
+    times: int | Callable[[str], int] | None = 1
+    on: str = r".*\.html"
+
+
+def edit(text: str, file: str, edits: list[Edit]) -> str:
+    """The text of a file with all edits that are for it, each made on what the one before left.
+
+    ExtensionError: an edit finds more or fewer places than it expects.
+    """
+    for name, what, put, times, on in edits:
+        if not re.fullmatch(on, file):
+            continue
+        expected = times(text) if callable(times) else times
+        text, found = re.subn(what, put, text, flags=re.S)
+        if found != expected and (expected is not None or not found):
+            wanted = "at least 1" if expected is None else expected
+            raise ExtensionError(
+                f"pages: the edit '{name}' fits {found} times in {file}, expected {wanted}. "
+                "Look what the theme or extension writes there now, and whether the edit is still needed."
+            )
+    return text
 
 
 def mend(outdir: Path, base: str) -> None:
@@ -47,29 +75,25 @@ def mend(outdir: Path, base: str) -> None:
 
     base: where the site will be, or "" if that is not known.
 
-    ExtensionError: a formula, an icon, a stylesheet or the theme's script is not as expected.
+    ExtensionError: a formula, an icon, a stylesheet, or what an edit looks for is not as expected.
     """
     missing = outdir / "404.html"  # written below, from an earlier build here if at all
     paths = sorted(path for path in outdir.rglob("*.html") if "_static" not in path.parts and path != missing)
-    pages = {path: _mend_theme(path.read_text(encoding="utf8")) for path in paths}
+    pages = {path: edit(path.read_text(encoding="utf8"), path.name, THEMES) for path in paths}
     _typeset(pages, outdir / "_static" / "plusx")
+    options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
+    inline = SETTINGS._replace(put=lambda _: f"<script>{options}</script>")
     for path, html in pages.items():
         html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
-        pages[path] = _put_states_beside(path, _unblock(path, html, outdir), outdir)
+        pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS]), outdir)
     _join_styles(pages, outdir)
     _address_site(outdir, pages, base)
     for path, html in pages.items():
         path.write_text(html, encoding="utf8")
-    (outdir / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
-    for name, unwanted in {"pydata-sphinx-theme.js": TAB_STOPS, "sphinx-book-theme.js": BLUR}.items():
-        theme = outdir / "_static" / "scripts" / name
-        script, mended = unwanted.subn("", theme.read_text(encoding="utf8"))
-        if mended != 1:
-            raise ExtensionError(
-                f"plusx.pages: the theme's script {name} has {unwanted.pattern!r} {mended} times, expected once. "
-                "Is what book.js does about it needed?"
-            )
-        theme.write_text(script, encoding="utf8")
+    (outdir / "_static" / "scripts" / "fontawesome.js").unlink()
+    for behaviour in BEHAVIOUR:
+        script = outdir / "_static" / "scripts" / behaviour.on
+        script.write_text(edit(script.read_text(encoding="utf8"), script.name, [behaviour]), encoding="utf8")
 
 
 @cache
@@ -86,7 +110,7 @@ def _draw_icon(tag: re.Match) -> str:
     classes, rest = tag[1].split(), re.sub(r'\s*title="[^"]*"', "", tag[2])
     names = [c[3:] for c in classes if c.startswith("fa-") and c[3:] in _icons()]
     if not names:
-        raise ExtensionError(f"plusx.pages: the theme has no icon for {tag[0]}")
+        raise ExtensionError(f"pages: the theme has no icon for {tag[0]}")
     width, height, path = _icons()[names[0]]
     return (
         f'<svg class="svg-inline--fa {" ".join(classes)}"{rest} aria-hidden="true" '
@@ -105,48 +129,108 @@ def _without_paragraphs(summary: re.Match) -> str:
     return summary[1] + summary[2].replace("<p ", "<span ").replace("</p>", "</span>")
 
 
-def _first_viewport(rest: re.Match) -> str:
-    return rest[1] + re.sub(r'\s*<meta name="viewport"[^>]*>', "", rest[2])
+def _as_often_as(other: str) -> Callable[[str], int]:
+    return lambda html: len(re.findall(other, html))
 
 
-def _mend_theme(html: str) -> str:
-    """Mend what themes and extensions get wrong: weight, valid HTML, and three of axe's rules."""
-    html = re.sub(r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>', "", html)
-    html = ICON.sub(_draw_icon, html)
+DOCUMENT = r"(?!genindex|search).*\.html"  # a page that has a source
+FOLDED = r'<details class="[^"]*\bhide\b'  # myst-nb's cells that are folded
+
+# Weight, valid HTML, and three of axe's rules.
+THEMES = [
+    Edit("script for icons", r'<script defer src="[^"]*/fontawesome\.js[^"]*"></script>'),
+    Edit(
+        "icons drawn",
+        r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>',
+        _draw_icon,
+        times=_as_often_as(r'class="[^"]*\bfa-'),
+    ),
     # label-content-name-mismatch: the text inside is label enough.
-    html = re.sub(r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", html)
-    html = html.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    Edit("name of the search", r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", times=3),
+    Edit("name of a fold", '<summary aria-label="Toggle hidden content">', "<summary>", times=_as_often_as(FOLDED)),
     # The header that book.css hides: the theme's scripts would take its buttons for those above the page.
-    html = re.sub(r'(<header id="pst-header"[^>]*>).*?(?=</header>)', r"\1", html, flags=re.S)
+    Edit("header that is hidden", r'(<header id="pst-header"[^>]*>).*?(?=</header>)', r"\1"),
     # A tooltip would come with the focus when a menu closes; the browser's own does not.
-    html = re.sub(
-        r'(<button class="sidebar-toggle [^>]*?) data-bs-placement="\w+" data-bs-toggle="tooltip"', r"\1", html
-    )
-    # Sphinx and docutils have said it already.
-    html = re.sub(r'(<meta name="viewport"[^>]*>)(.*)', _first_viewport, html, count=1, flags=re.S)
-    html = re.sub(r"<title>(.+) &#8212; \1</title>", r"<title>\1</title>", html)
-    html = html.replace("<title>Search - ", "<title>Search &#8212; ")
-    html = re.sub(r"<pre>(.*?)</pre>", _measured, html, flags=re.S)
+    Edit(
+        "tooltip of a menu",
+        r'(<button class="sidebar-toggle [^>]*?) data-bs-placement="\w+" data-bs-toggle="tooltip"',
+        r"\1",
+        times=_as_often_as('<button class="sidebar-toggle '),
+    ),
+    # Sphinx has said it already.
+    Edit("docutils' viewport", r'\s*<meta name="viewport"[^>]*initial-scale=1" />', on=DOCUMENT),
+    Edit("theme's viewport", r'\s*<meta name="viewport"[^>]*initial-scale=1"/>'),
+    Edit("title of the first page", r"<title>([^<]+) &#8212; \1</title>", r"<title>\1</title>", on="index.html"),
+    Edit("title of the search", "<title>Search - ", "<title>Search &#8212; ", on="search.html"),
+    Edit("lines of code", r"<pre>(.*?)</pre>", _measured, times=_as_often_as(r"<pre\b")),
     # A summary holds no paragraph, and an id is a page's only one.
-    html = re.sub(r"(<summary>\s*)((?:<p\b.*?</p>\s*)+)(?=</summary>)", _without_paragraphs, html)
-    html = re.sub(r'<section id="(?:exercise|solution)-content">', "<section>", html)
+    Edit(
+        "paragraphs in a fold's name",
+        r"(<summary>\s*)((?:<p\b.*?</p>\s*)+)(?=</summary>)",
+        _without_paragraphs,
+        times=_as_often_as(FOLDED),
+    ),
+    Edit(
+        "id of an exercise's text",
+        r'<section id="(?:exercise|solution)-content">',
+        "<section>",
+        times=_as_often_as('class="(?:exercise|solution) '),
+    ),
     # aria-required-children: in a list, an item's role is listitem.
-    html = html.replace(' role="doc-biblioentry"', ' role="listitem"')
+    Edit("role of a reference", ' role="doc-biblioentry"', ' role="listitem"', times=_as_often_as('class="citation"')),
     # region: all content belongs to a landmark.
-    return html.replace(
+    Edit(
+        "landmark of the contents",
         '<div id="pst-primary-sidebar" class',
         '<div id="pst-primary-sidebar" role="complementary" aria-label="Book" class',
-    )
+    ),
+]
+# No script holds up the first view: they run when the page is read, and the index loads where one searches.
+SCRIPTS = [
+    Edit("scripts loaded early", r'<link rel="preload" as="script"[^>]*>\s*', times=2),
+    Edit(
+        "scripts of the search",
+        r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>\s*',
+        times=3,
+        on=r"(?!search).*\.html",
+    ),
+    Edit("scripts deferred", r"<script (?!defer)(?=[^>]*\bsrc=)", "<script defer ", times=None),
+    # The theme's script knows the reader's only later, and then every element's style is computed anew.
+    Edit(
+        "dark from the start",
+        r'localStorage\.getItem\("theme"\) \|\| "auto"',
+        'localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
+    ),
+]
+SETTINGS = Edit("settings in the page", r'<script src="[^"]*/documentation_options\.js[^>]*></script>')
+MATHJAX = Edit(
+    "scripts of MathJax",
+    r"<script\b[^>]*>window\.MathJax\b.*?</script>\s*|<script\b[^>]*mathjax[^>]*></script>\s*",
+    times=lambda html: 2 * bool(re.search(r"<mjx-container|window\.MathJax", html)),
+)
+PREVIEWS = Edit("address in previews", r'<meta property="og:(?:url|image)[^>]*>\n?', times=3, on=DOCUMENT)
+# In the themes' own scripts.
+BEHAVIOUR = [
+    # It measures every <pre> of a page whenever something in it changes; book.js watches those in view.
+    Edit(
+        "tab stops of code",
+        r',"complete"===document\.readyState\?\w\(\):window\.addEventListener\("load",\w\)(?=\}\)\(\);)',
+        on="pydata-sphinx-theme.js",
+    ),
+    # It lets a menu's button lose the focus, so that no tooltip stays; it could not come back when the menu closes.
+    Edit("focus of a menu's button", r"(?<=\(\)=>\{)\w\.blur\(\)(?=\})", on="sphinx-book-theme.js"),
+]
+EDITS = [*THEMES, SETTINGS, *SCRIPTS, MATHJAX, PREVIEWS, *BEHAVIOUR]
 
 
 def _node(script: str, request: dict, task: str) -> str:
     """What a script beside this file answers to a request."""
     node = Path(sys.executable).with_name("node")
     modules = os.environ | {"NODE_PATH": str(NODE_MODULES)}
-    command, request = [node, PACKAGE / script], json.dumps(request)
+    command, request = [node, HERE / script], json.dumps(request)
     done = subprocess.run(command, input=request, capture_output=True, text=True, encoding="utf8", env=modules)
     if done.returncode:
-        raise ExtensionError(f"plusx.pages: {task}: {done.stderr.strip()}")
+        raise ExtensionError(f"pages: {task}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -163,7 +247,7 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     order = max(sheets.values(), key=len)
     for page, wanted in sheets.items():
         if wanted != [sheet for sheet in order if sheet in wanted]:
-            raise ExtensionError(f"plusx.pages: {page.name} loads its stylesheets in an order of its own.")
+            raise ExtensionError(f"pages: {page.name} loads its stylesheets in an order of its own.")
 
     def read(sheet):
         text = IMPORT.sub(lambda found: read((sheet.parent / found[1]).resolve()), sheet.read_text(encoding="utf8"))
@@ -200,23 +284,7 @@ def _typeset(pages: dict, static: Path) -> None:
     drawn = dict(zip(found, answer["html"]))
     (static / "maths.css").write_text(answer["css"], encoding="utf8")
     for page, html in pages.items():
-        pages[page] = MATHJAX_SCRIPT.sub("", each_formula(html, drawn.__getitem__))
-
-
-def _unblock(page: Path, html: str, outdir: Path) -> str:
-    """Let no script hold up the first view: run them when the page is read, and load the index where one searches."""
-    options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
-    html = re.sub(r'<script src="[^"]*/documentation_options\.js[^>]*></script>', f"<script>{options}</script>", html)
-    html = re.sub(r"<script (?!defer)(?=[^>]*\bsrc=)", "<script defer ", html)
-    html = re.sub(r'<link rel="preload" as="script"[^>]*>\s*', "", html)
-    # The theme's script knows the reader's only later, and then every element's style is computed anew.
-    wanted = 'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"'
-    html = html.replace('localStorage.getItem("theme") || "auto"', f'localStorage.getItem("theme") || ({wanted})')
-    if page.name != "search.html":
-        html = re.sub(
-            r'<script defer src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>\s*', "", html
-        )
-    return html
+        pages[page] = edit(each_formula(html, drawn.__getitem__), page.name, [MATHJAX])
 
 
 def _put_states_beside(page: Path, html: str, outdir: Path) -> str:
@@ -234,9 +302,9 @@ def _put_states_beside(page: Path, html: str, outdir: Path) -> str:
 def _address_site(outdir: Path, pages: dict, base: str) -> None:
     """What speaks of the site's own address: previews, the sitemap, the way home from a page that is missing."""
     for page, html in pages.items() if not base else ():
-        pages[page] = re.sub(r'<meta property="og:(?:url|image)[^>]*>\n?', "", html)  # they hold an address
+        pages[page] = edit(html, page.name, [PREVIEWS])
     home = urlsplit(base).path or "/"
-    missing = (PACKAGE / "404.html").read_text(encoding="utf8")
+    missing = (HERE / "404.html").read_text(encoding="utf8")
     (outdir / "404.html").write_text(missing.replace("{home}", home), encoding="utf8")
     if base:
         links = "".join(

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import quote
 
-PACKAGE = Path(__file__).parent
+HERE = Path(__file__).parent
 OFFER = re.compile(r'(<div class="px-offline" data-megabytes=")\d*"')
 WORKER = "offline-worker.js"  # it answers for addresses below its own, so it lies beside the first page
 
@@ -18,7 +18,7 @@ def offer_to_keep(site: Path) -> None:
     html = first.read_text(encoding="utf8")
     if not OFFER.search(html):
         return
-    shutil.copy(PACKAGE / "app.webmanifest", site)
+    shutil.copy(HERE / "app.webmanifest", site)
     files = [path for path in sorted(site.rglob("*")) if path.is_file() and path.suffix != ".map" and path != worker]
     files = [path for path in files if not path.name.startswith(".")]
     megabytes = round(sum(path.stat().st_size for path in files) / 1e6)
@@ -29,4 +29,4 @@ def offer_to_keep(site: Path) -> None:
         digest.update(f"\0{name}\0".encode() + path.read_bytes())
     settings = {"edition": digest.hexdigest()[:16], "files": ["./", *map(quote, names)]}
     lines = [f"const {name} = {json.dumps(value)};\n" for name, value in settings.items()]
-    worker.write_text("".join(lines) + (PACKAGE / WORKER).read_text(encoding="utf8"), encoding="utf8")
+    worker.write_text("".join(lines) + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")

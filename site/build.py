@@ -1,7 +1,7 @@
 """Build the book: run changed notebooks two at a time, then let Jupyter Book render them.
 
 A step whose inputs did not change is skipped, and a build that fails leaves the last good
-site in _build/html as it was. How pages look is the business of `plusx.book` and `plusx.pages`.
+site in _build/html as it was. How pages look is the business of book.py and pages.py.
 """
 
 import argparse
@@ -20,6 +20,8 @@ os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
 
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
+from book import HERE, PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
+from editions import EDITIONS  # noqa: E402
 from filelock import FileLock  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 from jupyter_cache.base import CacheBundleIn  # noqa: E402
@@ -27,8 +29,6 @@ from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellControlSignal, DeadKernelError  # noqa: E402
 from sphinx_external_toc.parsing import parse_toc_yaml  # noqa: E402
 from traitlets.config import Config  # noqa: E402
-
-from plusx.book import PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
 
 KERNELS = 2
 NOT_INPUTS = {"_build", "node_modules", "tests", "conftest.py", "__pycache__"}
@@ -147,30 +147,27 @@ async def run_all(book: Path, timeout: int) -> list[str]:
 def digest_of_inputs(book: Path) -> str:
     """One hash over every file that can change the site: the book's own, and its makers."""
     digest = hashlib.sha256()
-    for root in [book, PACKAGE]:
+    for root in [book, PACKAGE, HERE]:
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(f for f in folders if f not in NOT_INPUTS and not f.startswith("."))
             for name in sorted(f for f in files if f not in NOT_INPUTS and not f.startswith(".")):
                 path = Path(folder, name)
                 digest.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
-    for path in [Path(__file__), *(ROOT / name for name in PINS)]:
+    for path in (ROOT / name for name in PINS):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def render(book: Path) -> bool:
+def render(book: Path, edition: str, site: Path) -> bool:
     """Render into a new folder, and put it in place of the last site if nothing is wrong."""
-    build = book / "_build"
-    fresh = build / "next"
+    fresh = book / "_build" / "next"
     shutil.rmtree(fresh, ignore_errors=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", str(book)]
     command += ["--path-output", str(fresh), "-n", "-W", "--keep-going", "-q"]
-    if subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
+    if subprocess.run(command, env=os.environ | {"PLUSX_EDITION": edition}, stdout=subprocess.DEVNULL).returncode:
         return False
-    for part in ["html", ".doctrees", "jupyter_execute"]:
-        shutil.rmtree(build / part, ignore_errors=True)
-        if (fresh / "_build" / part).exists():
-            (fresh / "_build" / part).rename(build / part)
+    shutil.rmtree(site, ignore_errors=True)
+    (fresh / "_build" / "html").rename(site)
     shutil.rmtree(fresh)
     return True
 
@@ -178,8 +175,10 @@ def render(book: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("book", nargs="?", type=Path, default=ROOT, help="folder of _config.yml")
-    book = parser.parse_args().book.resolve()
-    site = book / "_build" / "html"
+    parser.add_argument("--edition", choices=EDITIONS, default="", help="in _build/student or _build/teacher")
+    given = parser.parse_args()
+    book = given.book.resolve()
+    site = book / "_build" / (given.edition or "html")
     site.parent.mkdir(exist_ok=True)
     timeout = yaml.safe_load((book / "_config.yml").read_text())["execute"]["timeout"]
     with FileLock(site.parent / ".lock"):
@@ -193,7 +192,7 @@ def main() -> int:
             print("\nThe book was not built.", *failures, sep="\n\n", file=sys.stderr)
             return 1
         print("Pages ...", flush=True)
-        if not render(book):
+        if not render(book, given.edition, site):
             print("\nThe book was not built: see the warnings above.", file=sys.stderr)
             return 1
         stamp.write_text(inputs)
