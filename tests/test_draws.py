@@ -1,4 +1,4 @@
-"""What is drawn by lot, and what is taken where nothing is said: of which distribution, from which seed, in which order.
+"""What is drawn by lot, and what is taken where nothing is said: the distribution, the seed, the sequence of draws.
 
 Each test looks at one net of one seed; `stack`, `mlp` and `transformer` say how that is made.
 """

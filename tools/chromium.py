@@ -28,12 +28,14 @@ here=${0%/*}/unpacked
 export LD_LIBRARY_PATH="$here/al2023/lib" FONTCONFIG_FILE="$here/fonts.conf"
 exec "$here/chromium" "$@"
 """
-# The letters of the machine, if it has any, and after them ours.
+# The letters of the machine, and those of matplotlib where it has none.
 FONTS = """\
 <fontconfig>
   <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
-  <dir prefix="relative">fonts</dir>
+  <dir prefix="relative">letters</dir>
   <alias><family>monospace</family><default><family>DejaVu Sans Mono</family></default></alias>
+  <alias><family>serif</family><default><family>DejaVu Serif</family></default></alias>
+  <alias><family>sans-serif</family><default><family>DejaVu Sans</family></default></alias>
 </fontconfig>
 """
 
@@ -70,8 +72,9 @@ def from_npm(home: Path) -> str:
     unpacked = home / "node_modules" / "unpacked"
     unpacked.mkdir()
     subprocess.run(["node", home / "unpack.js"], check=True, env=os.environ | here | {"TMPDIR": str(unpacked)})
+    (unpacked / "letters").mkdir()
     for letters in Path(matplotlib.get_data_path(), "fonts", "ttf").glob("DejaVu*.ttf"):
-        shutil.copy(letters, unpacked / "fonts")
+        shutil.copy(letters, unpacked / "letters")
     (unpacked / "fonts.conf").write_text(FONTS)
     return START_UNPACKED
 
