@@ -10,8 +10,16 @@ book: $(READY)
 	$(BIN)/python site/build.py
 
 # What takes seconds comes before what takes minutes.
-test: lint book
+test: needs lint browser book
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --junitxml=_build/reports/tests.xml $(SAMPLES) tests
+
+needs:
+	@for tool in bash git; do \
+		command -v $$tool >/dev/null || { echo "make test needs $$tool: install it and try again." >&2; exit 1; }; done
+
+# The one that is installed, or one that it brings.
+browser: $(READY)
+	$(BIN)/python site/chromium.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -23,17 +31,17 @@ lint: $(READY)
 student teacher: $(READY)
 	$(BIN)/python site/build.py --edition $@
 
-pdf: book
+pdf: browser book
 	$(BIN)/python site/pdf.py
 
 # Whether the pages that the book links to are still there; needs the network.
 links: book
 	$(BIN)/jupyter-book build . --builder linkcheck -q
 
-bench: book
+bench: browser book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
 
-audit: book .venv/audit tests/audit/node_modules/ready
+audit: browser book .venv/audit tests/audit/node_modules/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters
 	$(BIN)/pytest -q -s tests/audit/audit.py
 
@@ -75,4 +83,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test lint student teacher pdf links bench audit hub lab clean
+.PHONY: book test needs browser lint student teacher pdf links bench audit hub lab clean

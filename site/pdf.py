@@ -6,19 +6,15 @@ of each explorer, solutions at the end of their chapter, and links that lead fro
 
 import argparse
 import re
-import shutil
-import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from bs4 import BeautifulSoup
+from chromium import chromium
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
-# The first that is installed prints, and drives the tests. Debian's headless shell is Chromium without windows, and
-# opens a page in half the time.
-BROWSERS = ["chromium-headless-shell", "chromium", "google-chrome", "chrome"]
 # Scripts, what only a screen can use, and folded code that draws.
 SCREEN_ONLY = (
     "script, noscript, .headerlink, .px-actions, .px-data, .px-narrow, .px-plot, .pg-stage,"
@@ -165,14 +161,6 @@ def starts(pdf: bytes) -> dict[str, int]:
     return {
         re.sub(r"#([0-9A-Fa-f]{2})", lambda c: chr(int(c[1], 16)), key.decode()): at[n] for key, n in found if n in at
     }
-
-
-def chromium() -> str:
-    """Where the first of `BROWSERS` is; exits if none is installed."""
-    for name in BROWSERS:
-        if path := shutil.which(name):
-            return path
-    sys.exit("Chromium is not installed. On Debian: apt-get install chromium-headless-shell")
 
 
 def write(site: Path, out: Path) -> int:

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from pdf import chromium
+from chromium import chromium
 from playwright.sync_api import Error, sync_playwright
 
 ROOT = Path(__file__).parent.parent

@@ -155,6 +155,15 @@ def test_a_grid_has_a_table_of_its_own():
     assert "<caption>skip: loss</caption>" in html
 
 
+def test_words_in_a_table_stay_words():
+    bars = dict(type="bar", x=["<b>", "a & b"], y=[1, 2], name="<i>")
+    html = table(normalise({"data": [bars], "layout": {"title": "t", "xaxis": {"title": "<u>"}}}, "f()")[1])
+    assert "<td>&lt;b&gt;</td>" in html and "<td>a &amp; b</td>" in html
+    assert '<th scope="col">&lt;u&gt;</th><th scope="col">&lt;i&gt;: y</th>' in html
+    html = table(normalise(grid([[1, 2, 3], [4, 5, 6]], name="<skip>", colorbar={"title": "<loss>"}), "f()")[1])
+    assert "<caption>&lt;skip&gt;: &lt;loss&gt;</caption>" in html
+
+
 def test_a_surface_has_a_scene_and_no_flat_axes():
     _, normal = normalise(grid([[1, 2, 3], [4, 5, 6]], type="surface"), "f()")
     assert normal["layout"]["scene"]["xaxis"]["color"] == "ink"

@@ -54,6 +54,7 @@ def to_slide(page, number):
 
 
 def to_explorer(page):
+    page.locator(".px-next").wait_for()
     page.keyboard.press("Home")
     slide = next(slide for slide in walk(page) if slide["explorer"])
     to_slide(page, slide["label"].split()[1])

