@@ -7,17 +7,17 @@ import pytest
 import torch
 from browser import ROOT
 
-from plusx.draw import across, bars, figure, heat, labels, line, log_axis, nets, panel, points, upright
+from plusx.draw import across, bars, bundle, figure, heat, labels, line, log_axis, panel, points, upright
 from plusx.explore.figures import normalise
 from plusx.explore.still import still
 
 AXES = dict(x=dict(range=[0, 2]), y=dict(range=[0, 4]))
 
 
-def test_nets_are_thin_lines_with_gaps_between_and_their_median():
+def test_a_bundle_is_thin_lines_with_gaps_between_and_their_median():
     y = torch.tensor([[1.0, 2.0, 9.0], [1.0, float("nan"), 3.0]])
-    thin, thick = nets(torch.arange(2), y, "loss", "C1", "dash")
-    np.testing.assert_array_equal(thin["x"], [0, 1, np.nan] * 3)
+    thin, thick = bundle(torch.arange(2), y, "loss", "C1", "dash")
+    np.testing.assert_array_equal(thin["x"], [0, 1, 1] * 3)
     np.testing.assert_array_equal(thin["y"], [1, 1, np.nan, 2, np.nan, np.nan, 9, 3, np.nan])
     np.testing.assert_array_equal(thick["y"], [2, np.nan])
     assert thin["line"]["width"] < thick["line"]["width"] and thick["line"] | dict(width=1) == thin["line"] | dict(
@@ -27,9 +27,9 @@ def test_nets_are_thin_lines_with_gaps_between_and_their_median():
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 2, 1)])
-def test_nets_of_another_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=re.escape(f"nets: 'loss' has 3 x and a y {shape}; give one row per x")):
-        nets([1, 2, 3], np.zeros(shape), "loss")
+def test_a_bundle_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=re.escape(f"bundle: 'loss' has 3 x and a y {shape}; give one row per x")):
+        bundle([1, 2, 3], np.zeros(shape), "loss")
 
 
 def test_points_of_several_nets_stand_above_one_another():

@@ -1,6 +1,6 @@
 """Pictures: the few words that the chapters' figures share, as plain dicts for plotly.
 
-Here lives how lines, nets, axes and panels look and where they stand. Chapters compute what they show; `explore`, or
+Here lives how lines, axes and panels look and where they stand. Chapters compute what they show; `explore`, or
 plotly, draws it. A word for what is drawn gives a list of traces or shapes, which `panel` puts into one plot.
 """
 
@@ -22,20 +22,20 @@ def line(x, y, name, colour="C0", dash="solid", width=3, symbol=None, **look):
     return [dict(type="scatter", mode="lines", x=x, y=y, name=name, line=stroke) | marks | look]
 
 
-def nets(x, y, name, colour="C0", dash="solid", symbol=None):
+def bundle(x, y, name, colour="C0", dash="solid", symbol=None):
     """Several nets: each a thin line, and their median a thick one with the name.
 
-    x: (points,). y: (points, nets); NaN is a gap, of the median too.
+    x: (points,), numbers or words. y: (points, nets); NaN is a gap, of the median too.
 
     ValueError: y has no row for each x.
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
+    x, y = np.asarray(x), np.asarray(y, float)
     if y.ndim != 2 or len(y) != len(x):
-        raise ValueError(f"nets: '{name}' has {len(x)} x and a y {y.shape}; give one row per x, one column per net.")
+        raise ValueError(f"bundle: '{name}' has {len(x)} x and a y {y.shape}; give one row per x, one column per net.")
     gap = np.full((1, y.shape[1]), np.nan)  # all nets are one trace, with a gap after each
-    thin = dict(opacity=0.6, showlegend=False, hoverinfo="skip")
-    each = line(np.tile([*x, np.nan], y.shape[1]), np.vstack([y, gap]).T.ravel(), name, colour, width=1, **thin)
-    return each + line(x, np.median(y, 1), name, colour, dash, symbol=symbol)
+    each = np.tile(np.append(x, x[-1:]), y.shape[1]), np.vstack([y, gap]).T.ravel()
+    thin = line(*each, name, colour, width=1, opacity=0.6, showlegend=False, hoverinfo="skip")
+    return thin + line(x, np.median(y, 1), name, colour, dash, symbol=symbol)
 
 
 def points(x, y, name, colour="C0", symbol="circle", size=8, **look):
