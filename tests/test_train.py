@@ -119,7 +119,7 @@ def test_side_by_side_each_net_trains_as_if_alone(kind, optimiser, own_rates):
         expected, net = alone(net, x[:, at], y[:, at], OPTIMISERS[optimiser], lambda step: rate)  # noqa: B023
         torch.testing.assert_close(seen[:, at], expected, rtol=0, atol=1e-12)
         for name, tensor in [*net.named_parameters(), *net.named_buffers()]:  # also running averages
-            torch.testing.assert_close(nets.state()[name][at], tensor.data, rtol=0, atol=1e-12)
+            torch.testing.assert_close(nets.net.state_dict()[name][at], tensor.data, rtol=0, atol=1e-12)
 
 
 def test_a_rate_may_depend_on_step_net_and_parameter():
@@ -136,7 +136,7 @@ def test_a_rate_may_depend_on_step_net_and_parameter():
         net.gate.requires_grad_(False)
         _, net = alone(net, x[:, at], y[:, at], torch.optim.Adam, lambda step: 0.01 * scale[at] / (1 + step))  # noqa: B023
         for name, p in net.named_parameters():
-            torch.testing.assert_close(nets.state()[name][at], p.data, rtol=0, atol=1e-12)
+            torch.testing.assert_close(nets.net.state_dict()[name][at], p.data, rtol=0, atol=1e-12)
 
 
 def test_a_net_that_explodes_leaves_the_others_alone():

@@ -38,10 +38,11 @@ class SideBySide(nn.Module):
         self.net, self.count = copy.deepcopy(nets[0]), len(nets)
         parameters, buffers = stack_module_state(nets)
         stacked = {name: nn.Parameter(p.detach(), p.requires_grad) for name, p in parameters.items()} | buffers
-        first = {id(tensor): name for name, tensor in _tensors(nets[0])}  # a tensor that has two names stays one
-        for name, tensor in _tensors(nets[0], remove_duplicate=False):
+        drawn = _tensors(nets[0])
+        by_id = {id(drawn[name]): tensor for name, tensor in stacked.items()}
+        for name, tensor in drawn.items():  # one that has two names stays one
             owner, _, last = name.rpartition(".")
-            setattr(self.net.get_submodule(owner), last, stacked[first[id(tensor)]])
+            setattr(self.net.get_submodule(owner), last, by_id[id(tensor)])
 
     def _part(self, stacked):
         """The same part of all nets: its tensors are stacked already."""
@@ -65,9 +66,10 @@ class SideBySide(nn.Module):
                 )
         dims = [0 if isinstance(x, torch.Tensor) else None for x in inputs]
         apply = _Apply(self.net, function)
-        state = {f"net.{name}": tensor for name, tensor in self.state().items()}
-        run = vmap(lambda state, *inputs: functional_call(apply, state, inputs), in_dims=(0, *dims))
-        return run(state, *inputs)
+        tensors = {f"net.{name}": tensor for name, tensor in _tensors(self.net).items()}
+        # All names are given, also two of one tensor; to look for such takes a tenth of a step.
+        run = vmap(lambda given, *inputs: functional_call(apply, given, inputs, tie_weights=False), in_dims=(0, *dims))
+        return run(tensors, *inputs)
 
     def forward(self, *inputs):
         return self.each(type(self.net).__call__, *inputs)
@@ -75,10 +77,6 @@ class SideBySide(nn.Module):
     def same(self, x):
         """The same input for each net, (N, *x.shape), without a copy."""
         return x.expand(self.count, *x.shape)
-
-    def state(self):
-        """All parameters and buffers by their names in one net, N first."""
-        return dict(_tensors(self.net))
 
     def __getattr__(self, name):
         net = super().__getattr__("net")
@@ -101,8 +99,13 @@ class SideBySide(nn.Module):
         return len(self.net)
 
 
-def _tensors(net, **options):
-    return [*net.named_parameters(**options), *net.named_buffers(**options)]
+def _tensors(net):
+    """All parameters and buffers by each of their names."""
+    return {
+        f"{path}.{name}".lstrip("."): tensor
+        for path, part in net.named_modules()
+        for name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]
+    }
 
 
 class _Apply(nn.Module):
@@ -142,9 +145,7 @@ def _facts(net):
                 found[prefix + name] = value
             elif callable(value):
                 found[prefix + name] = getattr(value, "__code__", value)  # a lambda is made anew in each net
-    for name, tensor in _tensors(net):
-        found[name] = tuple(tensor.shape)
-    return found
+    return found | {name: tuple(tensor.shape) for name, tensor in _tensors(net).items()}
 
 
 def train(losses, nets, steps, optimiser=Adam, lr=1e-3):
@@ -160,7 +161,7 @@ def train(losses, nets, steps, optimiser=Adam, lr=1e-3):
 
     ValueError: there is not one loss, or not one rate, for each net.
     """
-    trained = {name: tensor for name, tensor in nets.state().items() if tensor.requires_grad}
+    trained = {name: p for name, p in nets.net.named_parameters() if p.requires_grad}
     update = _updates(optimiser, trained, lr)
     seen = []
     for step in progress(range(steps)):
