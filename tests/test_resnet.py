@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from plusx.resnet import ORDERS, block, linear, resnet_mlp
+from plusx.train import SideBySide
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what importing a large library warns of is not ours
@@ -263,7 +263,7 @@ def test_outputs_and_gradients_are_those_of_transformers(both, training):
 
 @pytest.fixture(scope="module")
 def orders():
-    names = dict(torch=torch, nn=nn, F=F, Linear=Linear, BatchNorm=BatchNorm)
+    names = dict(torch=torch, nn=nn, F=F, linear=linear, SideBySide=SideBySide)
     return chapter_code(CHAPTER, "five-orders", "orders-block", "orders-net", **names)
 
 
@@ -273,9 +273,9 @@ def test_the_chapters_orders_are_those_of_the_module(orders):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_chapters_block_computes_what_the_modules_does(orders, order):
-    ours = orders.OrderedBlock(order, generators())
-    module = block(order, orders.WIDTH, generators())
-    x = randn(S, BATCH, orders.WIDTH).requires_grad_()
+    ours = orders.OrderedBlock(order, generator())
+    module = block(order, orders.WIDTH, generator())
+    x = randn(BATCH, orders.WIDTH).requires_grad_()
     y, expected = ours(x), module(x)
     close(y, expected)
     weighing = randn(*y.shape, seed=9)
@@ -284,28 +284,25 @@ def test_the_chapters_block_computes_what_the_modules_does(orders, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_chapters_nets_are_those_of_the_module_where_the_ends_agree(orders, order):
-    ours = orders.Net(order, last_norm=[False, True])
-    module = resnet_mlp(40, orders.WIDTH, orders.BLOCKS, 10, order=order)
+    nets = orders.side_by_side(order, [(False,), (True,)])
     x = randn(BATCH, 40)
-    close(ours(x).unflatten(0, (2, 3))[int("pre-activation" in order)], module(x))
+    ours = nets(nets.same(x)).unflatten(0, (2, 3))[int("pre-activation" in order)]
+    close(ours, torch.stack([resnet_mlp(40, 32, 12, 10, order=order, seed=seed)(x) for seed in orders.SEEDS]))
 
 
 def test_branches_that_start_at_zero_leave_only_the_skip(orders):
     for order in set(ORDERS) - {"original", "BN after addition"}:  # these have parts after the sum
-        net = orders.Net(order, last_norm=[False, False])
-        orders.start_at_zero(net, [True, False])
-        stream, x = net.blocks[0], randn(6, BATCH, orders.WIDTH)
-        assert torch.equal(stream(x)[:3], x[:3])
-        assert not torch.allclose(stream(x)[3:], x[3:])
+        random, zeroed = (orders.Net(order, 0, zero=zero).blocks[0] for zero in (False, True))
+        x = randn(BATCH, orders.WIDTH)
+        assert torch.equal(zeroed(x), x)
+        assert not torch.allclose(random(x), x)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_branches_that_start_at_zero_can_learn_unless_a_relu_comes_last(orders, order):
-    block = orders.OrderedBlock(order, generators())
-    net = SimpleNamespace(blocks=[block])
-    orders.start_at_zero(net, [True])
-    x = randn(S, BATCH, orders.WIDTH)
-    assert block.branch(x).abs().max() == 0
-    (block(x) * randn(*x.shape, seed=9)).sum().backward()
-    (zeroed,) = (part for part in block.branch if hasattr(part, "weight") and not part.weight.any())
+    first = orders.Net(order, 0, zero=True).blocks[0]
+    x = randn(BATCH, orders.WIDTH)
+    assert first.branch(x).abs().max() == 0
+    (first(x) * randn(*x.shape, seed=9)).sum().backward()
+    (zeroed,) = (part for part in first.branch if hasattr(part, "weight") and not part.weight.any())
     assert (zeroed.weight.grad.abs().max() > 1e-12) == (order != "ReLU before addition")
