@@ -39,7 +39,7 @@ links: book
 	$(BIN)/jupyter-book build . --builder linkcheck -q
 
 bench: browser book
-	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
+	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py
 
 audit: browser book .venv/audit tests/audit/node_modules/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters

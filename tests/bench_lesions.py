@@ -26,37 +26,35 @@ def chapter():
 @torch.no_grad()
 def by_loop(net, inputs, subsets):
     """A plain loop: each subset of blocks is one forward pass of the blocks it keeps."""
-    stem, blocks, tail = net
     results = []
     for kept in subsets:
-        h = stem(inputs)
-        for keep, block in zip(kept, blocks):
+        h = net.stem(inputs)
+        for keep, block in zip(kept, net.blocks):
             h = block(h) if keep else h
-        results.append(tail(h))
-    return torch.stack(results, dim=1)
+        results.append(net.tail(h))
+    return torch.stack(results)
 
 
 @torch.no_grad()
 def by_vmap(net, inputs, gates):
     """One forward pass with a gate on each branch, mapped over all vectors of gates."""
-    stem, blocks, tail = net
 
     def gated(gate):
-        h = stem(inputs)
-        for g, block in zip(gate, blocks):
+        h = net.stem(inputs)
+        for g, block in zip(gate, net.blocks):
             h = h + g * block.branch(h)
-        return tail(h)
+        return net.tail(h)
 
-    return torch.func.vmap(gated, out_dims=1)(gates)
+    return torch.func.vmap(gated)(gates)
 
 
 def in_parts(function, net, inputs, *args, part=PART):
-    return torch.cat([function(net, some, *args) for some in inputs.split(part)], dim=2)
+    return torch.cat([function(net, some, *args) for some in inputs.split(part)], dim=1)
 
 
 @pytest.mark.parametrize("digits", [100, 500])
 def test_lesions_by_doubling_beside_loop_and_vmap(chapter, digits):
-    net = chapter.make_net(100, seeds=[0]).eval()
+    net = chapter.Net(100, seed=0).eval()
     inputs = chapter.digits[2][:digits]
     subsets = [kept[::-1] for kept in product([0, 1], repeat=chapter.BLOCKS)]
     gates = torch.tensor(subsets, dtype=inputs.dtype)
@@ -73,7 +71,7 @@ def test_lesions_by_doubling_beside_loop_and_vmap(chapter, digits):
             times[name].append(time.process_time() - begun)
     for result in results.values():
         torch.testing.assert_close(result, results["doubling"])
-    assert results["doubling"].shape == (1, len(subsets), digits, 10)
+    assert results["doubling"].shape == (len(subsets), digits, 10)
 
     medians = {name: statistics.median(each) for name, each in times.items()}
     print(f"\n  {len(subsets):,} lesions of one net on {digits} digits, one thread, CPU time")
