@@ -39,7 +39,8 @@ def cache_path(srcdir: Path) -> Path:
     # What makes pages; no notebook runs it.
     makers = [PACKAGE / name for name in ("book.py", "offline.py", "pages.py", "sphinx.py")]
     sources = sorted(p for p in PACKAGE.rglob("*.py") if p not in makers)
-    data = sorted(p for p in (ROOT / "chapters" / "data").rglob("*") if p.suffix in (".npz", ".safetensors", ".txt"))
+    kept = [p for name in ("data", "evidence") for p in (ROOT / "chapters" / name).rglob("*")]
+    data = sorted(p for p in kept if p.suffix in (".json", ".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
