@@ -148,32 +148,51 @@ def test_a_module_of_the_package_counts_with_those_that_it_imports(page, monkeyp
 
 def test_lambdas_classes_decorators_defaults_and_tensors_are_followed(page):
     cell = """
+import functools
 import torch
 from torch import nn
+SIZE, TIMES = 3, 2
 from plusx.sources import sources
-def used_by_lambda(): return 1
-TASKS = {"sort": lambda x: x + used_by_lambda()}
+def used_by_lambda(): return 7
+TASKS = {"sort": lambda z: z + used_by_lambda()}
 DATA = torch.arange(6.0)
 class Base(nn.Module):
     def forward(self, x): return self.inner(x)
 class Net(Base):
     def __init__(self):
         super().__init__()
-    def inner(self, x): return x + 1
+    def inner(self, x): return x + used_by_method()
+def used_by_method(): return 1.5
+def twice(function):
+    @functools.wraps(function)
+    def done(*given): return TIMES * function(*given)
+    return done
+@twice
+def doubled(x): return x
+def make(power):
+    def raised(x): return x**power
+    return raised
+raised = make(2)
 @torch.no_grad()
-def looked(net, size=3): return net(DATA)[:size]
-def run(): return TASKS["sort"](looked(Net()))
+def looked(net, size=SIZE): return net(DATA)[:size]
+def run(): return TASKS["sort"](doubled(raised(looked(Net()))))
 found = sources(run)
 """
     before = page(cell).found
-    assert before.keys() == {"DATA", "Net", "TASKS", "looked", "run", "used_by_lambda"}
+    ours = "DATA Net TASKS TIMES doubled looked raised run used_by_lambda used_by_method"
+    assert before.keys() == set(ours.split())
     for old, new, changed in [
-        ("return 1", "return 2", {"used_by_lambda"}),
-        ("x + used", "x - used", {"TASKS"}),
+        ("return 7", "return 8", {"used_by_lambda"}),
+        ("z + used", "z - used", {"TASKS"}),
         ("arange(6.0)", "arange(6.0).flip(0)", {"DATA"}),
         ("self.inner(x)", "self.inner(-x)", {"Net"}),
-        ("return x + 1", "return x + 3", {"Net"}),
-        ("size=3", "size=4", {"looked"}),
+        ("return x + used", "return x - used", {"Net"}),
+        ("return 1.5", "return 2.5", {"used_by_method"}),
+        ("SIZE, TIMES = 3", "SIZE, TIMES = 4", {"looked"}),
+        ("TIMES = 3, 2", "TIMES = 3, 4", {"TIMES"}),
+        ("TIMES * function", "TIMES + function", {"doubled"}),
+        ("def doubled(x): return x", "def doubled(x): return -x", {"doubled"}),
+        ("make(2)", "make(3)", {"raised"}),
         ("def run(): return TASKS", "def run():\n  return TASKS", set()),
     ]:
         after = page(cell.replace(old, new)).found
@@ -235,11 +254,11 @@ def test_all_is_measured_again_and_medians_must_lie_in_the_kept_range(page):
                 page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="all")
 
 
-@pytest.mark.parametrize("given", ["loss[1:]", "loss.sum()[None]"])
-def test_measures_without_the_seeds_first_are_an_error(page, given):
+@pytest.mark.parametrize("given", ["loss=loss[1:]", "loss=loss.sum()[None]", "depth=loss"])
+def test_measures_without_the_seeds_first_or_named_like_an_argument_are_an_error(page, given):
     cell = "@evidence(seeds=4, depth=[1])\ndef spans(seeds, depth):\n    loss = torch.zeros(4)\n"
-    with pytest.raises(ValueError, match=r"spans gave loss of shape \(.,\); expected .* 4 seeds first"):
-        kept(page, SETUP, cell + f"    return dict(loss={given})\n")
+    with pytest.raises(ValueError, match=r"spans gave \w+ of shape \(.,\); expected .* 4 seeds first"):
+        kept(page, SETUP, cell + f"    return dict({given})\n")
 
 
 def test_every_kept_file_is_that_of_one_function_of_one_chapter():
