@@ -27,7 +27,7 @@ pdf: book
 	$(BIN)/python tools/pdf.py
 
 bench: book
-	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py
+	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py
 
 audit: book .venv/audit tests/audit/node_modules/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters
