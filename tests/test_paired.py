@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from plusx.paired import Comparison, difference, ratio, t_95
 
@@ -25,7 +26,7 @@ def test_95_of_100_intervals_hold_the_truth(seeds):
 def test_a_ratio_is_that_of_logarithms_and_has_no_unit():
     a, b = np.array([1.0, 2.0, 8.0, 4.0]), np.array([0.5, 1.5, 5.0, 1.0])
     logs = difference(np.log(a), np.log(b), margin=0.1)
-    found = ratio(1000 * a, 1000 * b, margin=1.1)
+    found = ratio(1000 * torch.tensor(a), 1000 * torch.tensor(b), margin=1.1)
     np.testing.assert_allclose([found.low, found.high], np.exp([logs.low, logs.high]))
     assert (found.small, found.great) == (1 / 1.1, 1.1)
     assert found.middle == pytest.approx((2 * 4 / 3 * 1.6 * 4) ** 0.25)

@@ -115,7 +115,7 @@ class Evidence:
         return ""
 
     def run(self, seeds, point):
-        """What the function gives at one point, as nested lists of six digits."""
+        """What the function gives at one point, as nested lists of four digits."""
         given = self.function(seeds, **point)
         for name, values in given.items():
             if len(values) != len(seeds) or name in point:
@@ -187,4 +187,4 @@ class Evidence:
 
 
 def _rounded(values):
-    return [_rounded(each) for each in values] if isinstance(values, list) else float(f"{values:.6g}")
+    return [_rounded(each) for each in values] if isinstance(values, list) else float(f"{values:.4g}")

@@ -55,7 +55,8 @@ def ratio(a, b, margin):
 
     ValueError: as for `difference`; a number that is not above zero.
     """
-    least = min(np.min(a), np.min(b))
+    a, b = np.asarray(a), np.asarray(b)
+    least = min(a.min(), b.min())
     if least <= 0:
         raise ValueError(f"ratio: the least number is {least}; expected numbers above 0.")
     return Comparison(*np.exp(interval(np.log(a), np.log(b))), 1, 1 / margin, margin)

@@ -6,6 +6,7 @@ version, which is not told here.
 
 import ast
 import dis
+import functools
 import hashlib
 import inspect
 import linecache
@@ -43,6 +44,8 @@ def sources(function):
             return [(told(key, name), told(each, name)) for key, each in value.items()]
         if isinstance(value, list | tuple):
             return [told(each, name) for each in value]
+        if isinstance(value, functools.partial):
+            return told([value.func, value.args, value.keywords], name)
         if isinstance(value, set | frozenset):
             return sorted(told(each, name) for each in value)
         if isinstance(value, torch.Tensor | np.ndarray):
