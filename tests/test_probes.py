@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from plusx.probes import gradient_norms, jacobian, norms
-from plusx.residual import Residual, Stack
+from plusx.residual import Residual, Stack, states
+from plusx.train import SideBySide
 
 DOUBLE = torch.float64
 
@@ -30,37 +31,32 @@ def test_gradient_norms_of_a_linear_map_by_hand():
     torch.testing.assert_close(measured, expected.detach())
 
 
-def test_batched_nets_equal_separate_nets():
+def test_nets_side_by_side_equal_separate_nets():
     x, r = randn(6, 8), randn(6, 8, seed=1)
+    each = [Stack(3, 8, norm="LayerNorm", activation="tanh", seed=seed) for seed in (5, 6)]
 
-    def measure(seeds):
-        stack = Stack(3, 8, norm="pre", activation="tanh", seeds=seeds)
-        states = stack.states(x)
-        loss = (states[-1] * r).sum()
-        return (
-            gradient_norms(loss, stack.weights, lead=1),
-            gradient_norms(loss, states, lead=1),
-        )
+    def measure(net, x, lead):
+        stream = states(net.layers, x.requires_grad_())
+        weights = [layer.branch[1].weight for layer in net.layers]
+        return gradient_norms((stream[-1] * r).sum(), stream + weights, lead)
 
-    weights, inputs = measure((5, 6))
-    assert weights.shape == (3, 2) and inputs.shape == (4, 2)
-    for column, seed in enumerate((5, 6)):
-        alone_weights, alone_inputs = measure([seed])
-        torch.testing.assert_close(weights[:, [column]], alone_weights)
-        torch.testing.assert_close(inputs[:, [column]], alone_inputs)
+    nets = SideBySide(each)
+    together = measure(nets, nets.same(x), 1)
+    assert together.shape == (7, 2)
+    for column, net in zip(together.T, each):
+        torch.testing.assert_close(column, measure(net, x.clone(), 0))
 
 
 def test_gradient_norms_by_finite_differences():
-    stack = Stack(3, 5, activation="tanh", seeds=[0])
-    x, r, eps = randn(1, 2, 5), randn(2, 5, seed=1), 1e-6
+    stack = Stack(3, 5, activation="tanh")
+    x, r, eps = randn(2, 5), randn(2, 5, seed=1), 1e-6
 
     def loss(x):
         return (stack(x) * r).sum()
 
-    steps = eps * torch.eye(10, dtype=DOUBLE).view(10, 1, 2, 5)
+    steps = eps * torch.eye(10, dtype=DOUBLE).view(10, 2, 5)
     slopes = torch.stack([(loss(x + s) - loss(x - s)) / (2 * eps) for s in steps])
-    states = stack.states(x)
-    measured = gradient_norms((states[-1] * r).sum(), states[:1])
+    measured = gradient_norms(loss(x.requires_grad_()), [x])
     torch.testing.assert_close(measured[0], slopes.norm().detach())
 
 
@@ -83,7 +79,7 @@ def test_jacobian_of_a_linear_map_is_its_matrix():
 
 
 def test_jacobian_by_finite_differences():
-    stack, eps = Stack(3, 5, norm="pre", activation="gelu", seeds=range(2)), 1e-6
+    stack, eps = Stack(3, 5, norm="LayerNorm", activation="gelu"), 1e-6
     x = randn(2, 4, 5)
     measured = jacobian(stack, x)
     assert measured.shape == (2, 4, 5, 5)
@@ -95,12 +91,9 @@ def test_jacobian_by_finite_differences():
 
 
 def test_jacobian_agrees_with_torch_func():
-    stack = Stack(2, 4, activation="tanh", seeds=[1])
-    x = randn(1, 1, 4)
-    # torch.func.jacrev gives (1, 1, 4, 1, 1, 4).
-    layer = stack.layers[0]
-    expected = torch.func.jacrev(layer)(x).reshape(4, 4)
-    torch.testing.assert_close(jacobian(layer, x)[0, 0], expected)
+    stack, x = Stack(2, 4, activation="tanh"), randn(3, 4)
+    expected = torch.func.vmap(torch.func.jacrev(lambda row: stack(row[None])[0]))(x)
+    torch.testing.assert_close(jacobian(stack, x), expected)
 
 
 def test_a_skip_adds_the_identity_to_the_jacobian():

@@ -1,4 +1,4 @@
-"""plusx.resnet and plusx.train against torch.nn; chapter 6's ResNets against torchvision's counts and transformers."""
+"""plusx.resnet against torch.nn; chapter 6's ResNets against torchvision's counts and transformers."""
 
 import math
 import warnings
@@ -10,15 +10,14 @@ from chapter_code import chapter_code
 from torch import nn
 from torch.nn import functional as F
 
-from plusx.resnet import ORDERS, BatchNorm, Linear, block, resnet_mlp
-from plusx.train import train
+from plusx.resnet import ORDERS, block, linear, resnet_mlp
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what importing a large library warns of is not ours
     from transformers import ResNetConfig, ResNetForImageClassification
 
 CHAPTER = "06-resnet-blocks"
-S, BATCH, WIDTH = 3, 16, 8
+BATCH, WIDTH = 16, 8
 close = torch.testing.assert_close
 
 
@@ -37,8 +36,8 @@ def randn(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def generators(seeds=range(S)):
-    return [torch.Generator().manual_seed(seed) for seed in seeds]
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
 
 
 def randomise(module, seed=1):
@@ -53,85 +52,20 @@ def randomise(module, seed=1):
     return module
 
 
-def torch_linear(linear, net):
-    theirs = nn.Linear(linear.weight.shape[-1], linear.weight.shape[-2])
-    with torch.no_grad():
-        theirs.weight.copy_(linear.weight[net])
-        theirs.bias.copy_(linear.bias[net, 0])
-    return theirs
-
-
-def torch_norm(norm, net):
-    theirs = nn.BatchNorm1d(norm.weight.shape[-1])
-    with torch.no_grad():
-        for mine, copy in zip(
-            (norm.weight, norm.bias, norm.mean, norm.variance),
-            (theirs.weight, theirs.bias, theirs.running_mean, theirs.running_var),
-        ):
-            copy.copy_(mine[net, 0])
-    return theirs
-
-
 # Layers
 
 
-def test_linear_is_that_of_torch_for_each_net():
-    linear, x = randomise(Linear(WIDTH, 5, generators())), randn(S, BATCH, WIDTH).requires_grad_()
-    y = linear(x)
-    for net in range(S):
-        close(y[net], F.linear(x[net], linear.weight[net], linear.bias[net, 0]))
-    shared = linear(x[0])  # one batch for all nets
-    close(shared[2], F.linear(x[0], linear.weight[2], linear.bias[2, 0]))
-
-
 @pytest.mark.parametrize("inputs", [40, 400])
-def test_linear_draws_hes_variance_and_each_net_its_own(inputs):
-    linear = Linear(inputs, 300, generators([5, 6]))
+@pytest.mark.parametrize("gain", [1.0, 2.0])
+def test_linear_draws_hes_variance_from_its_own_generator(inputs, gain):
+    before = torch.get_rng_state()
+    made = linear(inputs, 300, generator(5), gain)
     error = 5 * (2 / (300 * inputs)) ** 0.5  # five standard errors of a variance
-    for weight in linear.weight:
-        assert weight.var().item() == pytest.approx(2 / inputs, rel=error)
-    assert linear.bias.abs().max() == 0
-    assert torch.equal(linear.weight[1], Linear(inputs, 300, generators([6])).weight[0])
-    assert not torch.equal(*linear.weight)
-
-
-def test_batchnorm_is_that_of_torch_in_training():
-    ours = randomise(BatchNorm(WIDTH, S))
-    theirs = [torch_norm(ours, net) for net in range(S)]
-    weighing = randn(S, BATCH, WIDTH, seed=9)
-    for step in range(3):  # the running averages accumulate
-        x = (2 + 3 * randn(S, BATCH, WIDTH, seed=step)).requires_grad_()
-        ours.zero_grad()
-        y = ours(x)
-        (g,) = torch.autograd.grad((y * weighing).sum(), x, retain_graph=True)
-        (y * weighing).sum().backward()
-        for net, norm in enumerate(theirs):
-            norm.zero_grad()
-            x_net = x[net].detach().requires_grad_()
-            y_net = norm(x_net)
-            (y_net * weighing[net]).sum().backward()
-            close(y[net], y_net)
-            close(g[net], x_net.grad)
-            close(ours.weight.grad[net, 0], norm.weight.grad)
-            close(ours.bias.grad[net, 0], norm.bias.grad)
-            close(ours.mean[net, 0], norm.running_mean)
-            close(ours.variance[net, 0], norm.running_var)
-
-
-def test_batchnorm_is_that_of_torch_in_evaluation():
-    ours, x = randomise(BatchNorm(WIDTH, S)).eval(), randn(S, 1, WIDTH)  # one example is enough
-    before = ours.mean.clone(), ours.variance.clone()
-    y = ours(x)
-    for net in range(S):
-        close(y[net], torch_norm(ours, net).eval()(x[net]))
-    assert torch.equal(ours.mean, before[0])
-    assert torch.equal(ours.variance, before[1])
-
-
-def test_batchnorm_takes_leading_dimensions_in_evaluation():
-    norm, x = randomise(BatchNorm(WIDTH, S)).eval(), randn(4, S, BATCH, WIDTH)
-    for part, y in zip(x, norm(x)):
-        close(y, norm(part))
+    assert made.weight.var().item() == pytest.approx(gain / inputs, rel=error)
+    assert made.bias.abs().max() == 0
+    assert torch.equal(made.weight, linear(inputs, 300, generator(5), gain).weight)
+    assert not torch.equal(made.weight, linear(inputs, 300, generator(6), gain).weight)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 # The five orders, written out once more; w and n are a block's weights and norms as modules of torch.nn.
@@ -160,61 +94,44 @@ def full(x, skip, w1, n1, w2, n2):
 REFERENCES = dict(zip(ORDERS, [original, bn_after_addition, relu_before_addition, relu_only, full]))
 
 
-def copies(ours, net):
-    """w1, n1, w2, n2 of a block: torch copies of one net's layers."""
-    w1, w2 = (torch_linear(m, net) for m in ours.modules() if isinstance(m, Linear))
-    n1, n2 = (torch_norm(m, net) for m in ours.modules() if isinstance(m, BatchNorm))
+def layers(ours):
+    """w1, n1, w2, n2 of a block."""
+    w1, w2 = (m for m in ours.modules() if isinstance(m, nn.Linear))
+    n1, n2 = (m for m in ours.modules() if isinstance(m, nn.BatchNorm1d))
     return w1, n1, w2, n2
 
 
 @pytest.mark.parametrize("skip", [1.0, 0.0])
 @pytest.mark.parametrize("order", ORDERS)
 def test_each_order_equals_its_formula_in_torch_nn(order, skip):
-    ours = randomise(block(order, WIDTH, generators(), skip))
-    x = randn(S, BATCH, WIDTH).requires_grad_()
-    weighing = randn(S, BATCH, WIDTH, seed=9)
-    y = ours(x)
-    (y * weighing).sum().backward()
-    for net in range(S):
-        layers = copies(ours, net)
-        x_net = x[net].detach().requires_grad_()
-        y_net = REFERENCES[order](x_net, skip, *layers)
-        (y_net * weighing[net]).sum().backward()
-        close(y[net], y_net, rtol=0, atol=1e-10)
-        close(x.grad[net], x_net.grad, rtol=0, atol=1e-10)
-        mine = [m for m in ours.modules() if isinstance(m, Linear)]
-        for linear, theirs in zip(mine, layers[::2], strict=True):
-            close(linear.weight.grad[net], theirs.weight.grad, rtol=0, atol=1e-10)
+    ours = randomise(block(order, WIDTH, generator(), skip))
+    x, weighing = randn(BATCH, WIDTH).requires_grad_(), randn(BATCH, WIDTH, seed=9)
+    wanted = [x, *(m.weight for m in layers(ours))]
+    y, expected = ours(x), REFERENCES[order](x, skip, *layers(ours))
+    close(y, expected, rtol=0, atol=1e-10)
+    found = (torch.autograd.grad((out * weighing).sum(), wanted) for out in (y, expected))
+    for mine, theirs in zip(*found):
+        close(mine, theirs, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_resnet_has_a_last_norm_and_relu_only_with_preactivation(order):
-    net = randomise(resnet_mlp(5, WIDTH, 2, 3, order=order, seeds=range(S))).eval()
+    net = randomise(resnet_mlp(5, WIDTH, 2, 3, order=order)).eval()
     kinds = [type(part) for part in net[3:-1]]
-    assert kinds == ([BatchNorm, nn.ReLU] if order in ("ReLU-only pre-activation", "full pre-activation") else [])
+    assert kinds == ([nn.BatchNorm1d, nn.ReLU] if order in ("ReLU-only pre-activation", "full pre-activation") else [])
     x = randn(BATCH, 5)
-    y = net(x)
-    assert y.shape == (S, BATCH, 3)
-    h = torch_linear(net[0], 1)(x)
+    h = net[0](x)
     for ours in net[1:3]:
-        w1, n1, w2, n2 = copies(ours, 1)
-        h = REFERENCES[order](h, 1.0, w1, n1.eval(), w2, n2.eval())
+        h = REFERENCES[order](h, 1.0, *layers(ours))
     if kinds:
-        h = F.relu(torch_norm(net[3], 1).eval()(h))
-    close(y[1], torch_linear(net[-1], 1)(h), rtol=0, atol=1e-10)
-
-
-def test_the_seeds_of_a_resnet_are_independent_nets():
-    x = randn(BATCH, 5)
-    alone = resnet_mlp(5, WIDTH, 2, 3, seeds=[7])(x)
-    close(resnet_mlp(5, WIDTH, 2, 3, seeds=[6, 7])(x)[1], alone[0])
+        h = F.relu(net[3](h))
+    close(net(x), net[-1](h), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_resnet_draws_its_weights_one_after_the_other(order):
-    net = resnet_mlp(5, WIDTH, 2, 3, order=order, seeds=[7])
-    rng = torch.Generator().manual_seed(7)
-    weights = [linear.weight[0] for linear in net.modules() if isinstance(linear, Linear)]
+    net, rng = resnet_mlp(5, WIDTH, 2, 3, order=order, seed=7), generator(7)
+    weights = [m.weight for m in net.modules() if isinstance(m, nn.Linear)]
     assert [tuple(w.shape) for w in weights] == [(WIDTH, 5), *4 * [(WIDTH, WIDTH)], (3, WIDTH)]
     for weight in weights:
         drawn = torch.empty(weight.shape).normal_(generator=rng)
@@ -223,58 +140,10 @@ def test_a_resnet_draws_its_weights_one_after_the_other(order):
 
 def test_an_unknown_order_is_an_error_that_lists_the_known():
     with pytest.raises(ValueError) as error:
-        block("pre", WIDTH, generators())
+        block("pre", WIDTH, generator())
     assert str(error.value).startswith("block: unknown order 'pre'; choose one of original, BN after addition,")
     with pytest.raises(ValueError, match="unknown order 'post'"):
         resnet_mlp(5, WIDTH, 2, 3, order="post")
-
-
-# Training
-
-
-def regression(seeds, targets):
-    net, x = resnet_mlp(5, WIDTH, 2, 3, seeds=seeds), randn(BATCH, 5)
-
-    def losses(step):
-        order = torch.randperm(BATCH, generator=torch.Generator().manual_seed(step))
-        return (net(x)[:, order] - targets[order]).square().mean((1, 2))
-
-    return net, losses
-
-
-@pytest.mark.parametrize("optimiser, lr", [(torch.optim.Adam, 0.01), (torch.optim.SGD, 0.05)])
-def test_nets_trained_side_by_side_equal_nets_trained_alone(optimiser, lr):
-    targets = randn(BATCH, 3, seed=4)
-    net, losses = regression([0, 1, 2], targets)
-    together = train(losses, net.parameters(), 10, optimiser, lr)
-    assert together.shape == (10, 3)
-    assert (together[-1] < together[0]).all()
-    for seed in range(3):
-        alone, losses = regression([seed], targets)
-        seen = train(losses, alone.parameters(), 10, optimiser, lr)
-        close(together[:, seed], seen[:, 0], rtol=1e-8, atol=1e-8)
-        for a, b in zip(net.parameters(), alone.parameters()):
-            close(a[seed], b[0], rtol=1e-7, atol=1e-7)
-
-
-def test_an_sgd_step_by_hand():
-    w = nn.Parameter(torch.tensor([1.0, -2.0]))
-    targets = torch.tensor([[3.0, 0.0], [1.0, 1.0]])  # one row a step
-    seen = train(lambda step: (w - targets[step]).square(), [w], 2, torch.optim.SGD, lr=0.1)
-    # d (w - t)^2 / dw = 2 (w - t): 1 + 0.2 * 2 = 1.4, -2 + 0.2 * 2 = -1.6, then towards 1
-    close(seen, torch.tensor([[4.0, 4.0], [0.4**2, 2.6**2]]))
-    close(w.data, torch.tensor([1.4 - 0.2 * 0.4, -1.6 + 0.2 * 2.6]))
-    assert not seen.requires_grad
-
-
-def test_the_bar_appears_live_and_not_while_the_book_is_built(monkeypatch, capsys):
-    w = nn.Parameter(torch.ones(1))
-    monkeypatch.setenv("PLUSX_EXPLORE", "static")
-    train(lambda step: w.square(), [w], 3)
-    assert capsys.readouterr().out == ""
-    monkeypatch.delenv("PLUSX_EXPLORE")
-    train(lambda step: w.square(), [w], 3)
-    assert "3/3" in capsys.readouterr().out
 
 
 # Chapter 6: the code in the notebook

@@ -247,3 +247,32 @@ def test_train_names_what_is_not_one_for_each_net():
 
     with pytest.raises(ValueError, match="train: weight_decay with a rate for each net"):
         train(lambda step: nets(x).sum((1, 2)), nets, 1, decaying, torch.ones(N))
+
+
+class Number(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor(w))
+
+    def forward(self, target):
+        return (self.w - target).square()
+
+
+def test_an_sgd_step_by_hand():
+    nets = SideBySide([Number(1.0), Number(-2.0)])
+    targets = torch.tensor([[3.0, 0.0], [1.0, 1.0]])  # one row a step
+    seen = train(lambda step: nets(targets[step]), nets, 2, torch.optim.SGD, lr=0.1)
+    # d (w - t)^2 / dw = 2 (w - t): 1 + 0.2 * 2 = 1.4, -2 + 0.2 * 2 = -1.6, then towards 1
+    torch.testing.assert_close(seen, torch.tensor([[4.0, 4.0], [0.4**2, 2.6**2]]))
+    torch.testing.assert_close(nets.w.data, torch.tensor([1.4 - 0.2 * 0.4, -1.6 + 0.2 * 2.6]))
+    assert not seen.requires_grad
+
+
+def test_the_bar_appears_live_and_not_while_the_book_is_built(monkeypatch, capsys):
+    nets = SideBySide([Number(1.0)])
+    monkeypatch.setenv("PLUSX_EXPLORE", "static")
+    train(lambda step: nets(torch.zeros(1)), nets, 3)
+    assert capsys.readouterr().out == ""
+    monkeypatch.delenv("PLUSX_EXPLORE")
+    train(lambda step: nets(torch.zeros(1)), nets, 3)
+    assert "3/3" in capsys.readouterr().out

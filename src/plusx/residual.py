@@ -1,21 +1,23 @@
 """The idea of the book: `Residual`, and stacks of layers with or without it.
 
-Measuring lives in `plusx.probes`; convolutions and attention live elsewhere.
+Measuring lives in `plusx.probes`, many nets side by side in `plusx.train`; convolutions
+and attention live elsewhere.
 """
 
 import math
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 ACTIVATIONS = {
-    "identity": lambda x: x,
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
+    "identity": nn.Identity,
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
 }
+# LayerNorm (1607.06450) without gain and bias, as it is at initialisation.
+NORMS = {"none": lambda width: nn.Identity(), "LayerNorm": lambda width: nn.LayerNorm(width, elementwise_affine=False)}
 
 
 # Drawn in float32, several times faster, and widened: 24 random bits are enough.
@@ -54,7 +56,6 @@ def xavier_init(width, generator):
 
 
 INITS = {"default": default_init, "kaiming": kaiming_init, "xavier": xavier_init}
-NORMS = {"none": lambda x: x, "pre": lambda x: F.layer_norm(x, x.shape[-1:])}
 
 
 def _pick(owner, what, name, table):
@@ -111,83 +112,39 @@ class Residual(nn.Module):
                 )
 
 
-class Layer(nn.Module):
-    """branch(x) = activation(norm(x) W^T + b), for S independent nets at once.
-
-    weight: (S, width, width). bias: (S, width). x: (..., S, batch, width).
-    norm: "none", or "pre": LayerNorm (1607.06450) before the linear map, without
-    gain and bias, as it is at initialisation.
-    """
-
-    def __init__(self, weight, bias, activation="relu", norm="none"):
-        super().__init__()
-        self.weight = nn.Parameter(weight)
-        self.bias = nn.Parameter(bias)
-        self.activation = _pick("Layer", "activation", activation, ACTIVATIONS)
-        self.norm = _pick("Layer", "norm", norm, NORMS)
-
-    def forward(self, x):
-        linear = self.norm(x) @ self.weight.mT + self.bias.unsqueeze(-2)
-        return self.activation(linear)
-
-
 class Stack(nn.Module):
-    """`depth` layers x -> skip * x + activation(W norm(x) + b), one net per seed.
+    """`depth` layers x -> skip * x + activation(W norm(x) + b): (..., batch, width) keeps its shape.
 
-    skip: 0 or False for plain nets, 1 or True for residual ones, or a tensor of gates
+    skip: 0 or False for a plain net, 1 or True for a residual one, or a tensor of gates
         (see `Residual`).
     norm, activation, init: names in NORMS, ACTIVATIONS, INITS.
-    seeds: each seed draws its own net; layer l is the same at every depth.
+    seed: layer l is the same at every depth.
 
-    All weights are float64. Calling it maps x (S, batch, width), or (batch, width)
-    shared by all nets, to (S, batch, width).
+    All weights are float64. A layer's branch is its norm, linear map and activation.
     """
 
-    def __init__(
-        self,
-        depth,
-        width,
-        *,
-        skip=True,
-        norm="none",
-        activation="relu",
-        init="default",
-        seeds=range(5),
-    ):
+    def __init__(self, depth, width, *, skip=True, norm="none", activation="relu", init="default", seed=0):
         super().__init__()
         draw = _pick("Stack", "init", init, INITS)
-        _pick("Stack", "activation", activation, ACTIVATIONS)
-        _pick("Stack", "norm", norm, NORMS)
-        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        make_activation = _pick("Stack", "activation", activation, ACTIVATIONS)
+        make_norm = _pick("Stack", "norm", norm, NORMS)
+        rng = torch.Generator().manual_seed(seed)
         skip = skip if isinstance(skip, torch.Tensor) else float(skip)
-        self.width, self.n_seeds = width, len(generators)
-        self.layers = nn.ModuleList()
+        self.width, self.layers = width, nn.ModuleList()
         for _ in range(depth):
-            pairs = [draw(width, generator) for generator in generators]
-            weight, bias = map(torch.stack, zip(*pairs))
-            layer = Layer(weight, bias, activation, norm)
-            self.layers.append(Residual(layer, skip=skip))
-
-    @property
-    def weights(self):
-        """The weight of each layer, first to last: `depth` tensors (S, width, width)."""
-        return [layer.branch.weight for layer in self.layers]
-
-    def states(self, x):
-        """All states of the stream, input first: depth + 1 tensors (S, batch, width).
-
-        The input is part of the graph, so gradients with respect to every state exist.
-        """
-        if x.ndim < 2 or x.shape[-1] != self.width:
-            raise ValueError(f"Stack: x has shape {tuple(x.shape)}; expected (..., batch, {self.width}).")
-        if x.ndim == 2:
-            x = x.expand(self.n_seeds, *x.shape)
-        if not x.requires_grad:
-            x = x.detach().requires_grad_()
-        states = [x]
-        for layer in self.layers:
-            states.append(layer(states[-1]))
-        return states
+            linear = nn.utils.skip_init(nn.Linear, width, width, dtype=torch.float64)
+            linear.weight.data, linear.bias.data = draw(width, rng)
+            self.layers.append(Residual(nn.Sequential(make_norm(width), linear, make_activation()), skip=skip))
 
     def forward(self, x):
-        return self.states(x)[-1]
+        if x.ndim < 2 or x.shape[-1] != self.width:
+            raise ValueError(f"Stack: x has shape {tuple(x.shape)}; expected (..., batch, {self.width}).")
+        return states(self.layers, x)[-1]
+
+
+def states(layers, x):
+    """The stream before the first layer and after each: x and len(layers) more."""
+    found = [x]
+    for layer in layers:
+        found.append(layer(found[-1]))
+    return found

@@ -1,7 +1,7 @@
-"""Fully connected ResNets with BatchNorm, many independent nets side by side.
+"""Fully connected ResNets with BatchNorm.
 
 Here live the block in its five orders and the net made of it; `Residual` itself lives
-in `plusx.residual`, training in `plusx.train`.
+in `plusx.residual`, many nets side by side in `plusx.train`.
 """
 
 import math
@@ -22,62 +22,31 @@ ORDERS = {
 }
 
 
-class Linear(nn.Module):
-    """x W^T + b, one W and b per net: (..., S, batch, inputs) to (..., S, batch, outputs).
+def linear(inputs, outputs, rng, gain=2.0):
+    """`torch.nn.Linear` with W from N(0, gain / inputs) and b = 0: for gain 2 as in 1502.01852, eq. 10.
 
-    W is drawn from N(0, 2 / inputs), b = 0 (1502.01852, eq. 10), from one generator per
-    net. weight: (S, outputs, inputs). bias: (S, 1, outputs).
+    rng: the `torch.Generator` that W is drawn from.
     """
-
-    def __init__(self, inputs, outputs, generators):
-        super().__init__()
-        draws = [torch.empty(outputs, inputs).normal_(generator=g) for g in generators]
-        self.weight = nn.Parameter(math.sqrt(2 / inputs) * torch.stack(draws))
-        self.bias = nn.Parameter(torch.zeros(len(draws), 1, outputs))
-
-    def forward(self, x):
-        return x @ self.weight.mT + self.bias
+    made = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    nn.init.normal_(made.weight, generator=rng)
+    nn.init.zeros_(made.bias)
+    with torch.no_grad():
+        made.weight.mul_(math.sqrt(gain / inputs))
+    return made
 
 
-class BatchNorm(nn.Module):
-    """BatchNorm over the batch, each net by itself: (S, batch, width) keeps its shape.
+def block(order, width, rng, skip=1.0):
+    """One block of two linear maps, (batch, width) to the same, in an order of ORDERS.
 
-    In evaluation x may have leading dimensions, (..., S, batch, width).
-    1502.03167, algorithms 1 and 2, with the numbers of `torch.nn.BatchNorm1d`: eps 1e-5,
-    running averages by a tenth. All parameters and averages: (S, 1, width).
-    """
-
-    def __init__(self, width, nets):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(nets, 1, width))
-        self.bias = nn.Parameter(torch.zeros(nets, 1, width))
-        self.register_buffer("mean", torch.zeros(nets, 1, width))
-        self.register_buffer("variance", torch.ones(nets, 1, width))
-
-    def forward(self, x):
-        mean, variance = self.mean, self.variance
-        if self.training:
-            mean = x.mean(-2, keepdim=True)
-            variance = (x - mean).square().mean(-2, keepdim=True)  # faster than torch.var here
-            with torch.no_grad():
-                batch = x.shape[-2]
-                self.mean.lerp_(mean, 0.1)
-                self.variance.lerp_(variance * batch / (batch - 1), 0.1)
-        return (x - mean) * (self.weight * torch.rsqrt(variance + 1e-5)) + self.bias
-
-
-def block(order, width, generators, skip=1.0):
-    """One block of two linear maps, (S, batch, width) to the same, in an order of ORDERS.
-
-    generators: one per net. skip: as for `Residual`; 0 gives the plain block.
+    rng: what the weights are drawn from. skip: as for `Residual`; 0 gives the plain block.
 
     ValueError: the order has no such name.
     """
     if order not in ORDERS:
         raise ValueError(f"block: unknown order {order!r}; choose one of {', '.join(ORDERS)}.")
     make = {
-        "weight": lambda: Linear(width, width, generators),
-        "norm": lambda: BatchNorm(width, len(generators)),
+        "weight": lambda: linear(width, width, rng),
+        "norm": lambda: nn.BatchNorm1d(width),
         "relu": nn.ReLU,
     }
     (before, _), *rest = runs(ORDERS[order])
@@ -85,15 +54,14 @@ def block(order, width, generators, skip=1.0):
     return nn.Sequential(Residual(branch, skip=skip), *[make[part]() for after, _ in rest for part in after])
 
 
-def resnet_mlp(inputs, width, blocks, classes, *, order="full pre-activation", skip=1.0, seeds=range(3)):
-    """Linear, `blocks` blocks, (norm and relu,) Linear: (..., batch, inputs) to (S, batch, classes).
+def resnet_mlp(inputs, width, blocks, classes, *, order="full pre-activation", skip=1.0, seed=0):
+    """Linear, `blocks` blocks, (norm and relu,) Linear: (batch, inputs) to (batch, classes).
 
     The blocks are net[1] to net[blocks]. The two pre-activation orders need the norm and
     relu after the last block (1603.05027, appendix); the others end without.
-    Each seed draws its own net.
     """
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    stem = Linear(inputs, width, generators)
-    middle = [block(order, width, generators, skip) for _ in range(blocks)]
-    tail = [BatchNorm(width, len(generators)), nn.ReLU()] if "pre-activation" in order else []
-    return nn.Sequential(stem, *middle, *tail, Linear(width, classes, generators))
+    rng = torch.Generator().manual_seed(seed)
+    stem = linear(inputs, width, rng)
+    middle = [block(order, width, rng, skip) for _ in range(blocks)]
+    tail = [nn.BatchNorm1d(width), nn.ReLU()] if "pre-activation" in order else []
+    return nn.Sequential(stem, *middle, *tail, linear(width, classes, rng))
