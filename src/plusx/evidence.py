@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from .sources import sources
-from .train import progress
+from .train import progress, without_bars
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "chapters" / "evidence"
@@ -116,7 +116,8 @@ class Evidence:
 
     def run(self, seeds, point):
         """What the function gives at one point, as nested lists of four digits."""
-        given = self.function(seeds, **point)
+        with without_bars():
+            given = self.function(seeds, **point)
         for name, values in given.items():
             if len(values) != len(seeds) or name in point:
                 raise ValueError(
