@@ -1,4 +1,4 @@
-"""The code a reader sees: named cells of a chapter, executed, so that tests test that and no copy."""
+"""The code a reader sees: named cells of a chapter, executed, so that tests test that and no copy; its outputs."""
 
 from types import SimpleNamespace
 
@@ -29,6 +29,12 @@ def code_of(stem):
     """Source of each code cell of a chapter by its id."""
     cells = nbformat.read(ROOT / "chapters" / f"{stem}.ipynb", as_version=4).cells
     return {cell.id: cell.source for cell in cells if cell.cell_type == "code"}
+
+
+def printed(cell):
+    """What a cell of a notebook, read with nbformat or json, printed or showed as text."""
+    told = (output["text"] if "text" in output else [*output["data"]["text/plain"], "\n"] for output in cell["outputs"])
+    return "".join("".join(lines) for lines in told)
 
 
 def playground_cells():

