@@ -112,6 +112,13 @@ class Residual(nn.Module):
                 )
 
 
+class Linear(nn.Linear):
+    """`torch.nn.Linear` without first weights: who makes it draws them, and from a generator of its own."""
+
+    def reset_parameters(self):
+        pass
+
+
 class Stack(nn.Module):
     """`depth` layers x -> skip * x + activation(W norm(x) + b): (..., batch, width) keeps its shape.
 
@@ -132,7 +139,7 @@ class Stack(nn.Module):
         skip = skip if isinstance(skip, torch.Tensor) else float(skip)
         self.width, self.layers = width, nn.ModuleList()
         for _ in range(depth):
-            linear = nn.utils.skip_init(nn.Linear, width, width, dtype=torch.float64)
+            linear = Linear(width, width, dtype=torch.float64)
             linear.weight.data, linear.bias.data = draw(width, rng)
             self.layers.append(Residual(nn.Sequential(make_norm(width), linear, make_activation()), skip=skip))
 

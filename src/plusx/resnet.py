@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from .order import runs
-from .residual import Residual
+from .residual import Linear, Residual
 
 # From a block's input to its output, as `plusx.order` reads it. 1603.05027, figure 4 (a) to (e).
 ORDERS = {
@@ -27,7 +27,7 @@ def linear(inputs, outputs, rng, gain=2.0):
 
     rng: the `torch.Generator` that W is drawn from.
     """
-    made = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    made = Linear(inputs, outputs)
     nn.init.normal_(made.weight, generator=rng)
     nn.init.zeros_(made.bias)
     with torch.no_grad():
