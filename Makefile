@@ -49,6 +49,10 @@ audit: browser book .venv/audit tests/audit/node_modules/ready
 hub: $(READY) .venv/hub tests/hub/node_modules/ready
 	$(BIN)/pytest -q -s tests/hub/load.py
 
+# What chapters/evidence lacks, or has from other code. `tools/evidence.py --all` measures all, in two hours.
+evidence: $(READY)
+	$(BIN)/python tools/evidence.py
+
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
@@ -83,4 +87,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test needs browser lint student teacher pdf links bench audit hub lab clean
+.PHONY: book test needs browser lint student teacher pdf links bench audit hub evidence lab clean

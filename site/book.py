@@ -38,7 +38,8 @@ def cache_path(srcdir: Path) -> Path:
     """Where the outputs of these notebooks, run against this code, are kept."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
     sources = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "sphinx.py")  # which no notebook runs
-    data = sorted(p for p in (ROOT / "chapters" / "data").rglob("*") if p.suffix in (".npz", ".safetensors", ".txt"))
+    kept = [p for name in ("data", "evidence") for p in (ROOT / "chapters" / name).rglob("*")]
+    data = sorted(p for p in kept if p.suffix in (".json", ".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]

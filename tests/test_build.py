@@ -388,11 +388,19 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.setattr(book, "PACKAGE", package)
     monkeypatch.setattr(book, "ROOT", tmp_path)
+    evidence = tmp_path / "chapters" / "evidence" / "kept.json"
+    evidence.parent.mkdir(parents=True)
+    evidence.touch()
     keys = [book.cache_path(tmp_path)]
-    for changed in [package / "residual.py", package / "explore" / "states.py", tmp_path / "requirements.txt"]:
+    for changed in [
+        package / "residual.py",
+        package / "explore" / "states.py",
+        tmp_path / "requirements.txt",
+        evidence,
+    ]:
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
-    assert len(set(keys)) == 4
+    assert len(set(keys)) == 5
     (package / "sphinx.py").write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from plusx.residual import Residual
-from plusx.train import SideBySide, train
+from plusx.train import SideBySide, train, without_bars
 
 N, BATCH, WIDTH, STEPS = 4, 16, 8, 20
 # No bias where a norm or softmax cancels it: its gradient is 0 but for rounding, and Adam takes steps by its sign.
@@ -274,5 +274,8 @@ def test_the_bar_appears_live_and_not_while_the_book_is_built(monkeypatch, capsy
     train(lambda step: nets(torch.zeros(1)), nets, 3)
     assert capsys.readouterr().out == ""
     monkeypatch.delenv("PLUSX_EXPLORE")
+    with without_bars():
+        train(lambda step: nets(torch.zeros(1)), nets, 3)
+    assert capsys.readouterr().out == ""
     train(lambda step: nets(torch.zeros(1)), nets, 3)
     assert "3/3" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 Here lives how nets are run and trained together; nets and data live elsewhere.
 """
 
+import contextlib
 import copy
 import functools
 import os
@@ -212,9 +213,12 @@ def _updates(optimiser, trained, lr):
     return update
 
 
+_without = []
+
+
 def progress(items):
-    """Iterate over a sequence with a bar below the cell; no bar while the book is built."""
-    if os.environ.get("PLUSX_EXPLORE") == "static":
+    """Iterate over a sequence with a bar below the cell; no bar while the book is built, or `without_bars`."""
+    if os.environ.get("PLUSX_EXPLORE") == "static" or _without:
         yield from items
         return
     bar = ProgressBar(len(items))
@@ -223,3 +227,14 @@ def progress(items):
         yield item
         if done * 50 // len(items) > (done - 1) * 50 // len(items):  # each update is a message to the page
             bar.progress = done
+
+
+@contextlib.contextmanager
+def without_bars():
+    """Show no bar while this lasts: many trainings in a row have one of their own."""
+    _without.append(True)
+    try:
+        yield
+    finally:
+        _without.pop()
+

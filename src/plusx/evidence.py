@@ -1,0 +1,191 @@
+"""Results that a page's claims rest on: measured over a grid with many seeds, kept, and asked again at each build.
+
+Here lives when a kept result may be shown. What it depends on is told by `plusx.sources`, what may be said of
+two arms by `plusx.paired`, and tools/evidence.py makes what is missing.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from .sources import sources
+from .train import progress, without_bars
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "chapters" / "evidence"
+BEGUN = ROOT / "_build" / "evidence"  # a file for each point that is done, also of a run that was stopped
+SAME = 1e-3  # relative: rounding of one processor against another's, after some hundred steps in float64
+
+
+class Disagreement(Exception):
+    """A kept result is not what the code on the page gives, or cannot be."""
+
+
+def evidence(seeds, **grid):
+    """Decorate a function that measures one point of a grid; its name becomes an `Evidence` of all points.
+
+    The function takes a list of seeds and one value for each argument of the grid. It gives {name: tensor}, seeds
+    first; `loss` (seeds,) is what `Evidence.best` goes by.
+    seeds: how many; they are 0, 1, 2 ...
+    grid: the values of each argument, JSON's strings and numbers. Seed 0 at the first of each is what every
+        build runs again, so begin with what costs least.
+
+    The result is read from chapters/evidence/FUNCTION.json as long as that was made by this code, this torch and
+    this grid. Otherwise a notebook says what has changed and measures anew.
+
+    Disagreement: the book is being built, and the file is missing, outdated, or not what the code gives.
+    """
+
+    def settled(function):
+        result = Evidence(function, seeds, grid)
+        result.settle()
+        print(result)
+        return result
+
+    return settled
+
+
+class Evidence:
+    """What a function measured at every point of a grid; calling it calls the function."""
+
+    def __init__(self, function, seeds, grid):
+        self.function, self.name, self.grid = function, function.__name__, grid
+        self.seeds = list(range(seeds))
+        self.points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+        self.made_by = dict(
+            code=sources(function),
+            torch=torch.__version__.partition("+")[0],
+            dtype=str(torch.get_default_dtype()),
+            seeds=seeds,
+            grid=json.loads(json.dumps(grid)),
+        )
+        self.file = KEPT / f"{self.name}.json"
+        self.kept = json.loads(self.file.read_text()) if self.file.exists() else None
+
+    def settle(self):
+        """See that the kept result is that of this page, or measure; PLUSX_EVIDENCE is set by tools/evidence.py."""
+        asked, built = os.environ.get("PLUSX_EVIDENCE"), os.environ.get("PLUSX_EXPLORE") == "static"
+        change = self.change()
+        if change and asked:
+            self.kept = self.measure()
+            self.keep()
+        elif change and built:
+            raise Disagreement(f"{self.name}: {change}. Run `make evidence`.")
+        elif change:
+            print(f"{self.name}: {change}. Measuring {self.extent()}:")
+            self.kept = self.measure()
+        elif asked == "all":
+            self.compare(self.measure())
+        elif fault := self.again():
+            if built:
+                raise Disagreement(f"{fault} If that is right, remove {self.file.name} and run `make evidence`.")
+            print(fault)
+
+    def __call__(self, seeds, **point):
+        return self.function(seeds, **point)
+
+    def __str__(self):
+        return f"{self.name}: {self.extent()}, {self.kept['seconds'] / 60:.1f} minutes on one core."
+
+    def extent(self):
+        """How much is measured, in words."""
+        axes = [f"{len(values)} {name}" for name, values in self.grid.items() if len(values) > 1]
+        fixed = [f"{name} {values[0]}" for name, values in self.grid.items() if len(values) == 1]
+        across = f" ({' x '.join([*axes, f'{len(self.seeds)} seeds'])}{''.join(f', {each}' for each in fixed)})"
+        return f"{len(self.points) * len(self.seeds):,} runs{across}"
+
+    def change(self):
+        """Why the kept result is not that of this page, in words; empty if it is."""
+        if self.kept is None:
+            return f"there is no kept result {self.file.name}"
+        then = self.kept["made_by"]
+        if then["code"] != self.made_by["code"]:
+            names = sorted(dict(then["code"].items() ^ self.made_by["code"].items()))
+            return f"the kept result was made by another {', '.join(names)}"
+        for what in ("torch", "dtype", "seeds", "grid"):
+            if then[what] != self.made_by[what]:
+                return f"the kept result was made with {what} {then[what]}, and here it is {self.made_by[what]}"
+        return ""
+
+    def run(self, seeds, point):
+        """What the function gives at one point, as nested lists of four digits."""
+        with without_bars():
+            given = self.function(seeds, **point)
+        for name, values in given.items():
+            if len(values) != len(seeds) or name in point:
+                raise ValueError(
+                    f"evidence: {self.name} gave {name} of shape {tuple(values.shape)}; expected a name that is "
+                    f"none of its arguments, and {len(seeds)} seeds first."
+                )
+        return {name: _rounded(values.tolist()) for name, values in given.items()}
+
+    def measure(self):
+        """All points; those that an earlier run of the same code has left are read."""
+        folder = BEGUN / f"{self.name}-{hashlib.sha256(json.dumps(self.made_by).encode()).hexdigest()[:12]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        done = []
+        for number, point in enumerate(progress(self.points)):
+            file = folder / f"{number}.json"
+            if not file.exists():
+                start = time.perf_counter()
+                values = self.run(self.seeds, point)
+                part = file.with_suffix(".part")
+                part.write_text(json.dumps(dict(values=values, seconds=time.perf_counter() - start)))
+                part.rename(file)
+            done.append(json.loads(file.read_text()))
+        seconds = round(sum(each["seconds"] for each in done))
+        return dict(made_by=self.made_by, seconds=seconds, values=[each["values"] for each in done])
+
+    def keep(self):
+        """Write the result, a line for each point."""
+        head = json.dumps(self.kept | dict(values=[]))
+        rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in self.kept["values"])
+        self.file.parent.mkdir(exist_ok=True)
+        self.file.write_text(f"{head[:-2]}\n{rows}\n]}}\n")
+
+    def again(self):
+        """Run seed 0 at the first point: a sentence if it does not give what was kept, relative to `SAME`."""
+        for name, new in self.run([0], self.points[0]).items():
+            old = self.kept["values"][0][name][:1]
+            if not np.allclose(new, old, rtol=SAME, atol=SAME**2, equal_nan=True):
+                return f"{self.name}, seed 0 at the first point: {name} is {new}, and the kept result says {old}."
+        return ""
+
+    def compare(self, new):
+        """Other processors lead single runs elsewhere: each new median lies within the kept seeds' range.
+
+        Disagreement: naming the first that does not.
+        """
+        for point, then, now in zip(self.points, self.kept["values"], new["values"]):
+            for name in then:
+                seeds, median = np.array(then[name]), np.median(now[name], axis=0)
+                room = SAME * np.abs(seeds).max(0)
+                if not np.all((seeds.min(0) - room <= median) & (median <= seeds.max(0) + room)):
+                    raise Disagreement(f"{self.name} at {point}: the new median of {name} is outside the kept range.")
+
+    def at(self, **point):
+        """One point: its settings and measures as attributes, measures (seeds, ...).
+
+        Arguments with one value need not be named. LookupError: no such point.
+        """
+        asked = {name: values[0] for name, values in self.grid.items() if len(values) == 1} | point
+        if asked not in self.points:
+            raise LookupError(f"{self.name}.at: no point {asked}; the grid is {self.grid}.")
+        values = self.kept["values"][self.points.index(asked)]
+        return SimpleNamespace(**asked, **{name: torch.tensor(value) for name, value in values.items()})
+
+    def best(self, over, **point):
+        """The point with the lowest median loss over the values of one argument, such as the learning rate."""
+        found = [self.at(**point, **{over: value}) for value in self.grid[over]]
+        return min(found, key=lambda each: each.loss.median())
+
+
+def _rounded(values):
+    return [_rounded(each) for each in values] if isinstance(values, list) else float(f"{values:.4g}")

@@ -1,0 +1,275 @@
+"""plusx.evidence and plusx.sources in a notebook's cells: what makes a kept result stale, and what a build does."""
+
+import itertools
+import json
+import linecache
+import re
+from types import SimpleNamespace
+
+import evidence as tool
+import nbformat
+import pytest
+import torch
+from browser import ROOT
+
+from plusx import evidence as library
+from plusx.sources import numbers
+
+NUMBERS = itertools.count()
+SETUP = """
+import torch
+from plusx.evidence import evidence
+from plusx.probes import norms
+
+SCALE = 2.0
+calls = []
+"""
+HELPERS = """
+def deepest(x):
+    return x * SCALE
+
+def deeper(x):
+    return [deepest(each) for each in x]
+"""
+MEASURE = """
+@evidence(seeds=4, depth=[1, 2], rate=[0.1, 0.2, 0.3], steps=[7])
+def spans(seeds, depth, rate, steps):
+    x = torch.tensor([float(seed) for seed in seeds])
+    return {"loss": torch.stack(deeper(x)) + depth + abs(rate - 0.2), "curve": norms(x[:, None, None], 1)[:, None]}
+"""
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """A notebook: cells run in one namespace, as IPython runs them; results are kept in an empty folder."""
+    monkeypatch.setattr(library, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(library, "BEGUN", tmp_path / "begun")
+    monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
+    monkeypatch.delenv("PLUSX_EVIDENCE", raising=False)
+
+    def run(*cells, **environment):
+        names = {"__name__": "__main__"}
+        with monkeypatch.context() as scope:
+            for name, value in environment.items():
+                scope.setenv(name, value)
+            for cell in cells:
+                file = f"<cell {next(NUMBERS)}>"
+                linecache.cache[file] = len(cell), None, cell.splitlines(True), file  # as IPython does
+                exec(compile(cell, file, "exec"), names)
+        return SimpleNamespace(**names)
+
+    yield run
+    torch.set_default_dtype(torch.float32)
+
+
+def kept(page, *cells):
+    return page(*cells, PLUSX_EVIDENCE="make")
+
+
+def built(page, *cells):
+    return page(*cells, PLUSX_EXPLORE="static")
+
+
+def test_a_kept_result_is_what_was_measured_and_is_found_by_its_settings(page):
+    kept(page, SETUP, HELPERS, MEASURE)
+    spans = built(page, SETUP, HELPERS, MEASURE).spans
+    here = spans.at(depth=2, rate=0.3)
+    torch.testing.assert_close(here.loss, torch.tensor([2.1, 4.1, 6.1, 8.1]))
+    assert (here.rate, here.steps, here.curve.shape) == (0.3, 7, (4, 1))
+    assert spans.best("rate", depth=1).rate == 0.2
+    with pytest.raises(LookupError, match="no point .*'depth': 3"):
+        spans.at(depth=3, rate=0.3)
+
+
+def test_the_page_says_in_one_line_what_was_run(page, capsys):
+    kept(page, SETUP, HELPERS, MEASURE)
+    said = capsys.readouterr().out.strip().splitlines()[-1]
+    assert said == "spans: 24 runs (2 depth x 3 rate x 4 seeds, steps 7), 0.0 minutes on one core."
+
+
+@pytest.mark.parametrize(
+    "before, after, changed",
+    [
+        ("x * SCALE", "x * SCALE * 1.0", "deepest"),  # two calls down
+        ("SCALE = 2.0", "SCALE = 3.0", "SCALE"),
+        ("for each in x]", "for each in x][:]", "deeper"),
+        ("abs(rate - 0.2)", "abs(rate - 0.1)", "spans"),
+        ("0.3], steps", "0.4], steps", "grid"),
+        ("seeds=4", "seeds=5", "seeds"),
+    ],
+)
+def test_what_a_result_depends_on_makes_it_stale_and_a_build_fails_with_the_command(
+    page, capsys, before, after, changed
+):
+    kept(page, SETUP, HELPERS, MEASURE)
+    cells = [cell.replace(before, after) for cell in (SETUP, HELPERS, MEASURE)]
+    with pytest.raises(library.Disagreement, match=rf"^spans: .*{changed}.* Run `make evidence`\.$"):
+        built(page, *cells)
+    capsys.readouterr()
+    page(*cells)  # a reader's notebook
+    assert re.search(rf"{changed}.*\. Measuring \d+ runs", capsys.readouterr().out)
+
+
+def test_comments_formatting_docstrings_and_the_order_of_cells_make_nothing_stale(page):
+    kept(page, SETUP, HELPERS, MEASURE)
+    first, second = HELPERS.strip().split("\n\n")
+    docstring = first.replace(":\n", ':\n    """What it does."""\n    # and why\n')
+    built(page, SETUP + "unused = 3\n", second.replace("(each) for", "(\n        each) for"), docstring, MEASURE)
+
+
+def test_a_missing_result_fails_a_build_and_names_the_command(page):
+    with pytest.raises(library.Disagreement, match=r"there is no kept result spans.json. Run `make evidence`"):
+        built(page, SETUP, HELPERS, MEASURE)
+
+
+def test_another_torch_or_number_type_makes_a_result_stale(page, monkeypatch):
+    kept(page, SETUP, HELPERS, MEASURE)
+    with pytest.raises(library.Disagreement, match="made with dtype torch.float32, and here it is torch.float64"):
+        built(page, SETUP + "torch.set_default_dtype(torch.float64)", HELPERS, MEASURE)
+    torch.set_default_dtype(torch.float32)
+    monkeypatch.setattr(torch, "__version__", "9.0.1+cpu")
+    with pytest.raises(library.Disagreement, match="made with torch .*, and here it is 9.0.1"):
+        built(page, SETUP, HELPERS, MEASURE)
+
+
+def test_a_module_of_the_package_counts_with_those_that_it_imports(page, monkeypatch):
+    cell = "from plusx.resnet import resnet_mlp\nfrom plusx.sources import sources\ndef net(): return resnet_mlp()"
+    before = page(cell + "\nfound = sources(net)").found
+    assert {"net", "resnet_mlp", "plusx.resnet", "plusx.residual", "plusx.order"} == before.keys()
+    source = library.sources.__globals__["inspect"].getsource
+
+    def edited(module):
+        return source(module) + "\nMORE = 1" * (module.__name__ == "plusx.order")
+
+    monkeypatch.setattr(library.sources.__globals__["inspect"], "getsource", edited)
+    after = page(cell + "\nfound = sources(net)").found
+    assert {name for name in after if after[name] != before[name]} == {"plusx.order"}
+
+
+def test_lambdas_classes_decorators_defaults_and_tensors_are_followed(page):
+    cell = """
+import functools
+import torch
+from torch import nn
+SIZE, TIMES = 3, 2
+from plusx.sources import sources
+def used_by_lambda(): return 7
+TASKS = {"sort": lambda z: z + used_by_lambda()}
+DATA = torch.arange(6.0)
+class Base(nn.Module):
+    def forward(self, x): return self.inner(x)
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+    def inner(self, x): return x + used_by_method()
+def used_by_method(): return 1.5
+def twice(function):
+    @functools.wraps(function)
+    def done(*given): return TIMES * function(*given)
+    return done
+@twice
+def doubled(x): return x
+def make(power):
+    def raised(x): return x**power
+    return raised
+raised = make(2)
+@torch.no_grad()
+def looked(net, size=SIZE): return net(DATA)[:size]
+def run(): return TASKS["sort"](doubled(raised(looked(Net()))))
+found = sources(run)
+"""
+    before = page(cell).found
+    ours = "DATA Net TASKS TIMES doubled looked raised run used_by_lambda used_by_method"
+    assert before.keys() == set(ours.split())
+    for old, new, changed in [
+        ("return 7", "return 8", {"used_by_lambda"}),
+        ("z + used", "z - used", {"TASKS"}),
+        ("arange(6.0)", "arange(6.0).flip(0)", {"DATA"}),
+        ("self.inner(x)", "self.inner(-x)", {"Net"}),
+        ("return x + used", "return x - used", {"Net"}),
+        ("return 1.5", "return 2.5", {"used_by_method"}),
+        ("SIZE, TIMES = 3", "SIZE, TIMES = 4", {"looked"}),
+        ("TIMES = 3, 2", "TIMES = 3, 4", {"TIMES"}),
+        ("TIMES * function", "TIMES + function", {"doubled"}),
+        ("def doubled(x): return x", "def doubled(x): return -x", {"doubled"}),
+        ("make(2)", "make(3)", {"raised"}),
+        ("def run(): return TASKS", "def run():\n  return TASKS", set()),
+    ]:
+        after = page(cell.replace(old, new)).found
+        assert {name for name in before if after[name] != before[name]} == changed
+
+
+def test_what_cannot_be_told_by_its_source_is_an_error(page):
+    cell = "from torch import nn\nfrom plusx.sources import sources\nnet = nn.Linear(1, 1)\ndef run(): return net\n"
+    with pytest.raises(TypeError, match="run leads to net, a Linear, .* Make it inside the function"):
+        page(cell + "sources(run)")
+
+
+def test_a_tensor_is_told_apart_from_its_permutation_and_not_from_its_rounding():
+    x = torch.randn(50, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert numbers(x) == numbers(x * (1 + 1e-15)) != numbers(x.flip(0))
+
+
+def test_a_stopped_run_is_taken_up_where_it_was(page, monkeypatch):
+    run, done = library.Evidence.run, []
+
+    def counted(self, seeds, point):
+        done.append(tuple(point.values()))
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        return run(self, seeds, point)
+
+    monkeypatch.setattr(library.Evidence, "run", counted)
+    with pytest.raises(KeyboardInterrupt):
+        kept(page, SETUP, HELPERS, MEASURE)
+    assert not list(library.KEPT.glob("*"))
+    kept(page, SETUP, HELPERS, MEASURE)
+    assert done[3:] == [(2, 0.1, 7), (2, 0.1, 7), (2, 0.2, 7), (2, 0.3, 7)]
+
+
+def test_a_build_runs_one_seed_again_and_a_changed_number_fails_it(page, capsys):
+    kept(page, SETUP, HELPERS, MEASURE)
+    file = library.KEPT / "spans.json"
+    result = json.loads(file.read_text())
+    result["values"][0]["loss"][0] *= 1.01
+    file.write_text(json.dumps(result))
+    with pytest.raises(library.Disagreement, match="spans, seed 0 at the first point: loss is"):
+        built(page, SETUP, HELPERS, MEASURE)
+    page(SETUP, HELPERS, MEASURE)
+    assert "and the kept result says" in capsys.readouterr().out
+
+
+def test_all_is_measured_again_and_medians_must_lie_in_the_kept_range(page):
+    kept(page, SETUP, HELPERS, MEASURE)
+    file = library.KEPT / "spans.json"
+    result = json.loads(file.read_text())
+    point = result["values"][3]
+    for least, passes in [(min(point["loss"]) + 1, True), (max(point["loss"]) * 0.9, False)]:
+        point["loss"] = [max(each, least) for each in point["loss"]]
+        file.write_text(json.dumps(result))
+        if passes:
+            page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="all")
+        else:
+            with pytest.raises(library.Disagreement, match="'depth': 2.*: the new median of loss is outside"):
+                page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="all")
+
+
+@pytest.mark.parametrize("given", ["loss=loss[1:]", "loss=loss.sum()[None]", "depth=loss"])
+def test_measures_without_the_seeds_first_or_named_like_an_argument_are_an_error(page, given):
+    cell = "@evidence(seeds=4, depth=[1])\ndef spans(seeds, depth):\n    loss = torch.zeros(4)\n"
+    with pytest.raises(ValueError, match=r"spans gave \w+ of shape \(.,\); expected .* 4 seeds first"):
+        kept(page, SETUP, cell + f"    return dict({given})\n")
+
+
+def test_every_kept_file_is_that_of_one_function_of_one_chapter():
+    functions = tool.decorated(ROOT / "chapters")
+    names = [name for names in functions.values() for name in names]
+    assert sorted(names) == sorted(path.stem for path in library.KEPT.glob("*.json"))
+
+
+def test_two_functions_of_one_name_are_refused(tmp_path):
+    for stem in ("01-one", "02-two"):
+        cell = nbformat.v4.new_code_cell("@evidence(seeds=2)\ndef spans(seeds):\n    pass")
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / f"{stem}.ipynb")
+    with pytest.raises(ValueError, match="02-two and 01-one both keep 'spans'"):
+        tool.decorated(tmp_path)
