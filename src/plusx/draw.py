@@ -8,7 +8,7 @@ import numpy as np
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HEIGHTS = {1: 400, 2: 560}  # of a figure with so many panels, in pixels; more have 640
-_LABELLED, _BARE = 56, 14  # between two panels, in pixels: with the upper one's axis and without
+_LABELLED, _BARE = 70, 20  # between two panels, in pixels: with the upper one's axis and without
 _MARGINS = 72  # above and below all panels, in pixels
 
 
