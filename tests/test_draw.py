@@ -7,7 +7,7 @@ import pytest
 import torch
 from browser import ROOT
 
-from plusx.draw import across, bars, bundle, figure, heat, labels, line, log_axis, panel, points, upright
+from plusx.draw import across, bars, bundle, figure, heat, line, log_axis, panel, points, upright, words
 from plusx.explore.figures import normalise
 from plusx.explore.still import still
 
@@ -58,7 +58,7 @@ def test_the_last_panel_needs_an_axis():
 
 
 def test_explore_takes_every_word():
-    parts = [line([0, 1], [1, 2], "line", symbol="square"), labels([1], [1], ["word"]), across(1), upright(1)]
+    parts = [line([0, 1], [1, 2], "line", symbol="square"), words([1], [1], ["word"]), across(1), upright(1)]
     title, normal = normalise(figure("t", panel(*parts, **AXES), diagram="[relu]:skip"), "f()")
     assert (title, normal["diagram"], normal["layout"]["height"]) == ("t", "[relu]:skip", 400)
     assert still(normal, 720, "p").count("<text") > 3
