@@ -7,7 +7,7 @@ import pytest
 import torch
 from browser import ROOT
 
-from plusx.draw import across, bars, bundle, figure, heat, labels, line, log_axis, panel, points, upright
+from plusx.draw import across, bars, bundle, figure, heat, line, log_axis, panel, points, upright, words
 from plusx.explore.figures import normalise
 from plusx.explore.still import still
 
@@ -58,7 +58,7 @@ def test_the_last_panel_needs_an_axis():
 
 
 def test_explore_takes_every_word():
-    parts = [line([0, 1], [1, 2], "line", symbol="square"), labels([1], [1], ["word"]), across(1), upright(1)]
+    parts = [line([0, 1], [1, 2], "line", symbol="square"), words([1], [1], ["word"]), across(1), upright(1)]
     title, normal = normalise(figure("t", panel(*parts, **AXES), diagram="[relu]:skip"), "f()")
     assert (title, normal["diagram"], normal["layout"]["height"]) == ("t", "[relu]:skip", 400)
     assert still(normal, 720, "p").count("<text") > 3
@@ -86,12 +86,13 @@ def test_panels_stand_below_one_another_and_lines_cross_theirs(open_page):
     page, _, _ = open_page("about:blank", solid=False)
     page.set_content("<div id='plot' style='width:700px'></div>")
     page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    given["layout"]["margin"] = dict(t=12, b=60)
     page.evaluate("figure => Plotly.newPlot('plot', figure)", given)
     found = page.evaluate(BOXES)
     (left, top, wide, tall), second, third = found["panels"]
     assert [panel[::2] for panel in (second, third)] == 2 * [[left, wide]]
     assert second[3] == pytest.approx(2 * tall, abs=1) and third[3] == pytest.approx(tall, abs=1)
-    assert 5 < second[1] - top - tall < 25 and 40 < third[1] - second[1] - second[3] < 70
+    assert [second[1] - top - tall, third[1] - second[1] - second[3]] == pytest.approx([20, 70], abs=1)
     level, moment = found["lines"]
     assert level == pytest.approx([left, top + tall * 3 / 4, wide, 0], abs=1)
     assert moment == pytest.approx([left + wide / 4, third[1], 0, tall], abs=1)

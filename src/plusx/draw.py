@@ -8,7 +8,7 @@ import numpy as np
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HEIGHTS = {1: 400, 2: 560}  # of a figure with so many panels, in pixels; more have 640
-_LABELLED, _BARE = 56, 14  # between two panels, in pixels: with the upper one's axis and without
+_LABELLED, _BARE = 70, 20  # between two panels, in pixels: with the upper one's axis and without
 _MARGINS = 72  # above and below all panels, in pixels
 
 
@@ -52,9 +52,9 @@ def bars(x, y, name, colour="C0"):
     return [dict(type="bar", x=x, y=y, name=name, marker=dict(color=colour))]
 
 
-def labels(x, y, text, colour="ink"):
-    """Words in the plot, their middles at x and y. x, y, text: (labels,)."""
-    look = dict(showlegend=False, hoverinfo="skip", textfont=dict(color=colour))
+def words(x, y, text, colour="ink", **font):
+    """Words in the plot, their middles at x and y. x, y, text: (labels,). font: what else plotly's textfont takes."""
+    look = dict(showlegend=False, hoverinfo="skip", textfont=dict(color=colour) | font)
     return [dict(type="scatter", mode="text", x=x, y=y, text=text) | look]
 
 
@@ -69,11 +69,11 @@ def heat(x, y, z, name, low, high, text=None, **look):
         return [grid]
     dark = np.asarray(z, float) < low + 0.6 * (high - low)
     across, down = (axis.ravel() for axis in np.meshgrid(np.asarray(x, float), np.asarray(y, float)))
-    words = np.array(text, object)
+    cells = np.array(text, object)
     return [grid] + [
         trace
         for colour, here in (("#ffffff", dark), ("#000000", ~dark))
-        for trace in labels(across, down, np.where(here, words, "").ravel().tolist(), colour)
+        for trace in words(across, down, np.where(here, cells, "").ravel().tolist(), colour)
     ]
 
 
@@ -109,7 +109,7 @@ def _power(value):
 
 
 def panel(*parts, y, x=None, tall=1):
-    """One plot of a figure: what the other words gave, and its axes as plotly takes them.
+    """One plot of a figure: what the words above gave, and its axes as plotly takes them.
 
     x: the axis below it; a panel without one shares that of the next panel. tall: its share of the height.
     """

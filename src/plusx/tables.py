@@ -28,8 +28,10 @@ def median_and_ends(values, spec="") -> list[str]:
 
 
 def _written(value, spec: str) -> str:
-    """With a true minus, and none before a zero."""
+    """With a true minus and none before a zero, and without an exponent below 1,000: 300 and not 3e+02."""
     text = format(float(value), f"z{spec}")
+    if text.endswith(("e+01", "e+02")):
+        text = f"{float(text):g}"
     return "−" + text[1:] if text.startswith("-") else text
 
 
