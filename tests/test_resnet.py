@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from plusx.resnet import ORDERS, BatchNorm, Linear, block, resnet_mlp
+from plusx.tables import Table
 from plusx.train import train
 
 with warnings.catch_warnings():
@@ -283,7 +284,7 @@ def test_the_bar_appears_live_and_not_while_the_book_is_built(monkeypatch, capsy
 @pytest.fixture(scope="module")
 def chapter():
     cells = ["two-branches", "three-shortcuts", "build-resnet", "count-parameters"]
-    return chapter_code(CHAPTER, *cells, torch=torch, nn=nn, F=F)
+    return chapter_code(CHAPTER, *cells, torch=torch, nn=nn, F=F, Table=Table)
 
 
 def test_a_cell_that_is_gone_is_an_error_that_names_those_there_are():
