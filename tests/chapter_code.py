@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import nbformat
 from browser import ROOT
+from IPython import get_ipython
+from IPython.core.inputtransformer2 import TransformerManager
 
 
 def chapter_code(stem, *cells, **names):
@@ -14,14 +16,15 @@ def chapter_code(stem, *cells, **names):
     LookupError: the chapter has no code cell of that id.
     """
     sources = code_of(stem)
-    namespace = {"__name__": stem, **names}
+    namespace = {"__name__": stem, "get_ipython": get_ipython, **names}
     for cell in cells:
         if cell not in sources:
             raise LookupError(
                 f"chapter_code: {stem} has no code cell '{cell}'; it has {', '.join(sources)}. "
                 "Was it renamed? Rename it in the test too."
             )
-        exec(compile(sources[cell], f"{stem}:{cell}", "exec"), namespace)
+        python = TransformerManager().transform_cell(sources[cell])  # IPython's commands are none
+        exec(compile(python, f"{stem}:{cell}", "exec"), namespace)
     return SimpleNamespace(**namespace)
 
 

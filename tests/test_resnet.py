@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from plusx.resnet import ORDERS, block, linear, resnet_mlp
+from plusx.tables import Table
 from plusx.train import SideBySide
 
 with warnings.catch_warnings():
@@ -152,7 +153,7 @@ def test_an_unknown_order_is_an_error_that_lists_the_known():
 @pytest.fixture(scope="module")
 def chapter():
     cells = ["two-branches", "three-shortcuts", "build-resnet", "count-parameters"]
-    return chapter_code(CHAPTER, *cells, torch=torch, nn=nn, F=F)
+    return chapter_code(CHAPTER, *cells, torch=torch, nn=nn, F=F, Table=Table)
 
 
 def test_a_cell_that_is_gone_is_an_error_that_names_those_there_are():
