@@ -182,6 +182,15 @@ def test_each_runs_a_function_of_one_net_and_methods_are_such():
     torch.testing.assert_close(slopes, nets.weight)
 
 
+def test_nets_at_other_tensors_are_others_and_the_first_stay():
+    each, nets, x = drawn(mlp, 6), SideBySide(drawn(mlp)), randn(6, BATCH, 5)
+    six = SideBySide(each)
+    others = nets.at(dict(six.named_parameters()) | dict(six.named_buffers()))
+    assert torch.equal(others(x), torch.stack([net(row) for net, row in zip(drawn(mlp, 6), x)]))
+    assert others.count == 6 and nets.count == N
+    assert torch.equal(nets(x[:N]), SideBySide(drawn(mlp))(x[:N]))
+
+
 def test_the_mode_reaches_parts_and_copies_are_independent():
     nets, x = SideBySide(drawn(mlp)), randn(N, BATCH, 5)
     kept = copy.deepcopy(nets.eval())

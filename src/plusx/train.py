@@ -76,6 +76,21 @@ class SideBySide(nn.Module):
         """The same input for each net, (N, *x.shape), without a copy."""
         return x.expand(self.count, *x.shape)
 
+    def at(self, tensors):
+        """Nets with other parameters and buffers, by their names in one net: M nets, if those are (M, ...)."""
+        here = _tensors(self.net)
+        nets = self._part(_with(self.net, {id(here[name]): tensor for name, tensor in tensors.items()}))
+        nets.count = len(next(iter(tensors.values())))
+        return nets
+
+    def named_parameters(self, *args, **kwargs):
+        """By their names in one net."""
+        return self.net.named_parameters(*args, **kwargs)
+
+    def named_buffers(self, *args, **kwargs):
+        """By their names in one net."""
+        return self.net.named_buffers(*args, **kwargs)
+
     def __getattr__(self, name):
         net = super().__getattr__("net")
         if name == "net":
@@ -168,7 +183,7 @@ def train(losses, nets, steps, optimiser=Adam, lr=1e-3):
 
     ValueError: there is not one loss, or not one rate, for each net.
     """
-    trained = {name: p for name, p in nets.net.named_parameters() if p.requires_grad}
+    trained = {name: p for name, p in nets.named_parameters() if p.requires_grad}
     update = _updates(optimiser, trained, lr)
     seen = []
     for step in progress(range(steps)):
