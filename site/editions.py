@@ -40,7 +40,7 @@ def setup(app):
         raise ExtensionError(f"editions: PLUSX_EDITION is {edition!r}, expected one of {', '.join(EDITIONS)}.")
     if edition == "student":
         app.connect("config-inited", lambda app, config: setattr(config, "hide_solutions", True))
-        app.connect("build-finished", _cut_sources)
+        app.connect("build-finished", _cut_sources)  # before book.py lists and hashes all files
     elif edition == "teacher":
         app.connect("doctree-read", _open_solutions)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -803,7 +803,9 @@ def test_turning_a_surface_outlives_a_toggle(grids, open_page):
         plot.turned = new Promise((done) => plot.once('plotly_relayout', () => done(true))); }""")
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2 + 80, box["y"] + box["height"] / 2, steps=8)
+    for step in range(1, 9):  # as slow as a hand: without a graphics card a frame can take a tenth of a second
+        page.mouse.move(box["x"] + box["width"] / 2 + 10 * step, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(100)
     page.mouse.up()
     assert root.evaluate("e => e.querySelector('.px-plot').turned")  # plotly has taken note of the new camera
     turned = at_rest(page, root, eye)
