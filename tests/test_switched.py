@@ -20,9 +20,9 @@ from plusx.switched import (
     VALUES,
     Switched,
     Task,
-    asked,
     checkpoint_path,
     encode,
+    examples,
     held_out,
     load,
     losses,
@@ -120,7 +120,7 @@ def test_a_net_is_torchs_with_the_same_weights(causal, pre, activation):
 def changed_later(name):
     """A trained net, four held-out inputs (4, n) and the same with another second half, and where that starts."""
     net = load(name)
-    given, _ = asked(net.task, held_out(net.task)[:4])
+    given, _ = examples(net.task, held_out(net.task)[:4])
     half = given.shape[1] // 2
     later = given.clone()
     later[:, half:] = (later[:, half:] + 1) % len(net.task.alphabet)
@@ -304,9 +304,9 @@ def test_tokens_are_places_in_the_alphabet():
 
 
 def test_sorting_is_asked_for_the_same_digits_in_sequence():
-    given, wanted = asked(TASKS["sorting"], torch.tensor([[3, 1, 2, 1]]))
+    given, wanted = examples(TASKS["sorting"], torch.tensor([[3, 1, 2, 1]]))
     assert given.tolist() == [[3, 1, 2, 1]] and wanted.tolist() == [[1, 1, 2, 3]]
-    given, wanted = asked(TASKS["characters"], torch.tensor([[3, 1, 2, 1]]))
+    given, wanted = examples(TASKS["characters"], torch.tensor([[3, 1, 2, 1]]))
     assert given.tolist() == [[3, 1, 2]] and wanted.tolist() == [[1, 2, 1]]
 
 
@@ -359,7 +359,7 @@ def test_a_net_is_as_good_on_what_was_held_out_as_its_record_says(name, seed):
     tokens = held_out(net.task)
     loss = losses(net, tokens).mean().item()
     assert loss == pytest.approx(record(name, seed)["held_out_loss"], abs=1e-6)
-    given, wanted = asked(net.task, tokens)
+    given, wanted = examples(net.task, tokens)
     assert (net(given).argmax(-1) == wanted).double().mean() > {"characters": 0.55, "sorting": 0.999}[name]
 
 

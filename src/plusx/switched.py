@@ -194,7 +194,7 @@ def encode(task, text):
     return torch.tensor([task.alphabet.index(c) for c in text], dtype=torch.int64)
 
 
-def asked(task, tokens):
+def examples(task, tokens):
     """What goes in and what should come out: of (batch, n) tokens, (batch, n) or (batch, n - 1) twice.
 
     Text: every token but the last, and the one after each. Sorting: the tokens, and the
@@ -204,8 +204,8 @@ def asked(task, tokens):
 
 
 def losses(net, tokens, switches=None):
-    """Cross-entropy of each answer in nats: tokens (batch, n) to (batch, n) or (batch, n - 1), see `asked`."""
-    given, wanted = asked(net.task, tokens)
+    """Cross-entropy of each answer in nats: tokens (batch, n) to (batch, n) or (batch, n - 1), see `examples`."""
+    given, wanted = examples(net.task, tokens)
     return F.cross_entropy(net(given, switches).mT, wanted, reduction="none")
 
 

@@ -95,7 +95,7 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         raise ExploreError(
             f"explore: {where} returned the diagram {_brief(line)}; give a line such as '[norm linear]:skip'."
         )
-    return title, {"data": data, "layout": _merged(base, layout), **({"diagram": line} if line else {})}
+    return title, {"data": data, "layout": _overlaid(base, layout), **({"diagram": line} if line else {})}
 
 
 def _say_defaults(trace: dict):
@@ -169,10 +169,10 @@ def _numbers(values: list | tuple) -> np.ndarray | None:
         return None
 
 
-def _merged(base: Any, given: Any) -> Any:
+def _overlaid(base: Any, given: Any) -> Any:
     if not (isinstance(base, dict) and isinstance(given, dict)):
         return given
-    return {**base, **{key: _merged(base.get(key), value) for key, value in given.items()}}
+    return {**base, **{key: _overlaid(base.get(key), value) for key, value in given.items()}}
 
 
 def _brief(value: Any) -> str:

@@ -134,7 +134,7 @@ def packed(results: list[tuple[str, dict]], level: int) -> bytes:
     are stored as four planes, since neighbours' exponents are alike and compress.
     """
     leaves: list[dict] = []
-    common = _merge([{"title": title, **figure} for title, figure in results], [], leaves)
+    common = _shared([{"title": title, **figure} for title, figure in results], [], leaves)
     pool = _Pool()
     header = json.dumps(
         {"figure": pool.put(common), "leaves": [{**leaf, "values": pool.put(leaf["values"])} for leaf in leaves]},
@@ -147,13 +147,13 @@ def packed(results: list[tuple[str, dict]], level: int) -> bytes:
     return gzip.compress(blob, level, mtime=0)
 
 
-def _merge(nodes: list, path: list, leaves: list[dict]) -> Any:
+def _shared(nodes: list, path: list, leaves: list[dict]) -> Any:
     """The tree that all nodes share; where they differ, None, and a leaf is recorded."""
     first = nodes[0]
     if all(isinstance(node, dict) and node.keys() == first.keys() for node in nodes):
-        return {key: _merge([node[key] for node in nodes], [*path, key], leaves) for key in first}
+        return {key: _shared([node[key] for node in nodes], [*path, key], leaves) for key in first}
     if all(isinstance(node, list) and len(node) == len(first) and _holds_dicts(node) for node in nodes):
-        return [_merge([node[i] for node in nodes], [*path, i], leaves) for i in range(len(first))]
+        return [_shared([node[i] for node in nodes], [*path, i], leaves) for i in range(len(first))]
     places: dict = {}
     index = [places.setdefault(_key(node), len(places)) for node in nodes]
     if len(places) == 1:

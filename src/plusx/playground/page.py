@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from ..explore.controls import Control
 from ..explore.diagram import draw
 from ..markup import opening, states
-from ..switched import VALUES, Seen, asked, encode
+from ..switched import VALUES, Seen, encode, examples
 
 START = {
     "characters": dict(
@@ -131,7 +131,7 @@ def table(net, name, presets, seen):
     """What each preset does to the start input, in numbers and words."""
     text = START[name]["start"]
     given = encode(net.task, text)[None]
-    _, wanted = asked(net.task, given)
+    _, wanted = examples(net.task, given)
     head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
     rows = []
     for preset, state in zip(presets, seen):
