@@ -237,4 +237,3 @@ def without_bars():
         yield
     finally:
         _without.pop()
-
