@@ -134,10 +134,10 @@ class Evidence:
         for number, point in enumerate(progress(self.points)):
             file = folder / f"{number}.json"
             if not file.exists():
-                start = time.perf_counter()
+                start = time.process_time()
                 values = self.run(self.seeds, point)
                 part = file.with_suffix(".part")
-                part.write_text(json.dumps(dict(values=values, seconds=time.perf_counter() - start)))
+                part.write_text(json.dumps(dict(values=values, seconds=time.process_time() - start)))
                 part.rename(file)
             done.append(json.loads(file.read_text()))
         seconds = round(sum(each["seconds"] for each in done))

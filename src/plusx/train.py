@@ -252,4 +252,3 @@ def without_bars():
         yield
     finally:
         _without.pop()
-
