@@ -39,7 +39,14 @@ def test_what_no_test_notices_is_listed_with_a_reason(tmp_path):
     shutil.copy(HERE / "mutmut.toml", tmp_path / "pyproject.toml")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment |= {"OMP_NUM_THREADS": "1", "CI": "1"}  # by the second, hypothesis draws the same each time
-    how = {"cwd": tmp_path, "env": environment, "check": True, "text": True, "stdout": subprocess.PIPE}
+    how = {
+        "cwd": tmp_path,
+        "env": environment,
+        "check": True,
+        "text": True,
+        "stdout": subprocess.PIPE,
+        "stdin": subprocess.DEVNULL,
+    }
     subprocess.run([MUTMUT, "run", "--max-children", str(os.cpu_count())], **how)
     report = json.loads(subprocess.run([sys.executable, "-c", REPORT, MUTMUT], **how).stdout)
     assert len(report) > 500
