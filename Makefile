@@ -43,7 +43,7 @@ bench: browser book
 
 audit: browser book .venv/audit tests/audit/node_modules/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters
-	$(BIN)/pytest -q -s tests/audit/audit.py
+	$(BIN)/pytest -q -s tests/audit/audit.py tests/audit/mutants.py
 
 # A class of 30 on a real JupyterHub. As root: each reader gets a Unix account for the while.
 hub: $(READY) .venv/hub tests/hub/node_modules/ready

@@ -1,6 +1,7 @@
 """plusx.explore.controls: interact's abbreviations, and every refusal."""
 
 import ipywidgets
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +69,29 @@ def test_a_float_default_finds_the_int_option():
         return None
 
     assert one([1, 2], with_default).start == 1
+
+
+@pytest.mark.parametrize("value", [tuple([3, 4]), np.arange(3), None])  # equal, the same, the only one
+def test_a_default_of_any_kind_finds_its_option(value):
+    def with_default(c=value):
+        return None
+
+    own = (3, 4) if isinstance(value, tuple) else value
+    assert one([("x", (1, 2)), ("y", own), ("z", "z")], with_default).start == 1
+
+
+def test_a_control_knows_where_a_value_stands():
+    control = one([1, 2, 4])
+    assert [control.index(value) for value in (1, 2.0, 4)] == [0, 1, 2]
+    with pytest.raises(ExploreError, match="control 'c' is set to 3, which is not among 1, 2, 4. Use one of them"):
+        control.index(3)
+
+
+@pytest.mark.parametrize("count, said", [(8, "0, 1, 2, 3, 4, 5, 6, 7. Use"), (9, "0, 1, 2, 3, 4, 5, 6, 7, …. Use")])
+def test_a_refusal_lists_eight_options(count, said):
+    with pytest.raises(ExploreError) as caught:
+        one([str(i) for i in range(count)], not_an_option)
+    assert f"which is not among {said} one of them as the default." in str(caught.value)
 
 
 def not_an_option(c="c"):

@@ -58,6 +58,13 @@ def test_mnist_follows_the_default_dtype():
     assert mnist(3)[0].dtype == mnist1d(3)[0].dtype == torch.float32
 
 
+def test_mnist1d_draws_the_same_signals_in_every_dtype():
+    double, labels = mnist1d()
+    torch.set_default_dtype(torch.float32)
+    single, again = mnist1d(4000, seed=0)
+    assert torch.equal(double.float(), single) and torch.equal(labels, again)
+
+
 def test_mnist_names_the_file_it_misses(tmp_path):
     with pytest.raises(FileNotFoundError, match="mnist: no file .*gone.npz"):
         mnist(path=tmp_path / "gone.npz")
@@ -66,8 +73,9 @@ def test_mnist_names_the_file_it_misses(tmp_path):
 @pytest.mark.parametrize("load, most", [(mnist, "10,000"), (mnist1d, "1,000,000")])
 def test_counts_out_of_range_are_refused(load, most):
     for n in (0, 2_000_000):
-        with pytest.raises(ValueError, match=f"n is {n}; choose between 1 and {most}"):
+        with pytest.raises(ValueError, match=f"{load.__name__}: n is {n}; choose between 1 and {most}"):
             load(n)
+    assert len(load(1)[0]) == 1
 
 
 def test_mnist1d_has_its_shape_scale_and_labels():

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from plusx.data import mnist1d, templates
-from plusx.residual import INITS, Stack
+from plusx.residual import INITS, Layer, Stack
 from plusx.resnet import ORDERS, Linear, block, resnet_mlp
 from plusx.transformer import POST_NORM, PRE_NORM, TokenLinear, Transformer
 
@@ -76,7 +76,9 @@ def weight(part):
 
 @pytest.mark.parametrize("init, fourth", [("default", 1.8), ("kaiming", 3), ("xavier", 1.8)])
 def test_he_draws_normal_weights_and_glorot_and_torch_uniform_ones(init, fourth):
+    torch.set_default_dtype(torch.float32)
     drawn, bias = INITS[init](256, generator())
+    assert drawn.dtype == bias.dtype == torch.float64
     assert kurtosis(drawn) == pytest.approx(fourth, abs=0.1)
     if init != "kaiming":  # no further out than a uniform distribution of that variance reaches
         assert drawn.abs().max() <= math.sqrt(3 * {"default": 1 / 3, "xavier": 1}[init] / 256)
@@ -97,6 +99,8 @@ def test_tokens_and_places_are_rows_of_one_normal_draw():
     rows = torch.empty(TOKENS + PLACES, WIDTH).normal_(generator=generator(3))
     torch.testing.assert_close(net.token.detach().reshape(-1, WIDTH), rows[:TOKENS])
     torch.testing.assert_close(net.place.detach().reshape(-1, WIDTH), rows[TOKENS:])
+    x = torch.tensor([[6, 0, 0, 3, 2]])
+    torch.testing.assert_close(net.states(x)[0].reshape(-1, WIDTH), rows[x[0]] + rows[TOKENS:])
 
 
 # ---- seeds -------------------------------------------------------------------------------------------------------
@@ -139,6 +143,11 @@ def test_a_stack_is_residual_without_norm_with_relu_and_torchs_draws():
     assert torch.equal(y, stack(**given)(x))
     for other in (dict(skip=False), dict(norm="pre"), dict(activation="tanh"), dict(init="xavier")):
         assert differ(y, stack(**given | other)(x))
+
+
+def test_a_layer_has_a_relu_and_no_norm():
+    weight, bias, x = randn(1, 8, 8), randn(1, 8, seed=1), randn(1, 4, 8, seed=2)
+    torch.testing.assert_close(Layer(weight, bias)(x)[0], F.relu(F.linear(x[0], weight[0], bias[0])))
 
 
 def test_a_block_adds_what_came_in_unless_it_is_told_not_to():

@@ -53,7 +53,7 @@ def test_a_colon_ties_a_part_a_skip_or_a_whole_branch_to_a_control():
         ("[norm]]:skip", "unbalanced"),
         ("[norm]:", "']:' in '.norm.:' lacks a name. Write :control or :control=label"),
         (":[norm]", "':.' in ':.norm.' lacks a name"),
-        ("norm:place=pre|", "'norm:place=pre.' in .* lacks a name"),
+        ("norm:place=pre|", "'norm:place=pre.' in 'norm:place=pre.' lacks a name"),
         (":norm", "':norm' in ':norm' ties no part. Write part:control"),
     ],
 )

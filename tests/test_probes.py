@@ -72,10 +72,11 @@ def test_gradient_norms_names_the_tensor_the_loss_forgot():
         gradient_norms(x.sum(), [x, y])
 
 
-def test_jacobian_of_a_linear_map_is_its_matrix():
-    weight, x = randn(3, 4), randn(2, 5, 4, seed=1)
+@pytest.mark.parametrize("batch", [(), (5,), (2, 5)])
+def test_jacobian_of_a_linear_map_is_its_matrix(batch):
+    weight, x = randn(3, 4), randn(*batch, 4, seed=1)
     measured = jacobian(lambda x: x @ weight.T, x)
-    torch.testing.assert_close(measured, weight.expand(2, 5, 3, 4))
+    torch.testing.assert_close(measured, weight.expand(*batch, 3, 4))
 
 
 def test_jacobian_by_finite_differences():

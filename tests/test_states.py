@@ -1,5 +1,6 @@
 """plusx.explore.states: the table holds what the function returned, and stays within its budget."""
 
+import gzip
 import time
 
 import numpy as np
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plusx.explore.controls import ExploreError, bind
-from plusx.explore.states import DEFAULT, Budget, Explorer, encode
+from plusx.explore.diagram import draw
+from plusx.explore.states import DEFAULT, Budget, Explorer, encode, packed
 
 
 def explorer(function, budget=DEFAULT, **abbreviations):
@@ -67,6 +69,35 @@ def test_the_stated_error_holds_for_any_float(values):
     assert_same(common, {"title": "t", **figure})
 
 
+def test_an_explorer_is_called_as_its_function_is():
+    assert explorer(wave, skip=True, depth=(1, 3))(False, depth=7)["layout"] == {"title": "depth 7"}
+
+
+def test_each_state_has_its_own_diagram():
+    def f(skip, depth):
+        return wave(skip, depth) | {"diagram": "[linear relu]:skip"}
+
+    explored = explorer(f, skip=True, depth=(1, 3))
+    for at in explored.states:
+        assert explored.figure(at)[1]["diagram"] == draw("[linear relu]:skip", explored.controls, at)
+
+
+def test_what_is_equal_and_of_another_type_stays_apart():
+    def f(a):
+        return dict(data=[dict(y=[1])], layout=dict(title="t", xaxis=dict(showgrid=a, nticks=2)))
+
+    check(explorer(f, a=[True, 1]))
+
+
+def test_the_bytes_are_as_they_are_documented():
+    results = explorer(wave, skip=True, depth=(1, 3)).tabulate()
+    for length in range(4):
+        blob = packed([("t" * length, figure) for _, figure in results], 9)
+        assert blob[4:8] == bytes(4)  # gzip's time, or no build would be like another
+        assert int.from_bytes(gzip.decompress(blob)[:4], "little") % 4 == 0
+    assert len(packed(results, 9)) < len(packed(results, 0))
+
+
 def test_the_encoding_repeats_to_the_byte():
     assert encode(explorer(wave, skip=True, depth=(1, 3)).tabulate()) == encode(
         explorer(wave, skip=True, depth=(1, 3)).tabulate()
@@ -118,6 +149,28 @@ def test_too_many_bytes_are_refused():
     explored = explorer(noise, seed=(1, 9))
     with pytest.raises(ExploreError, match=r"noise needs [\d,]+ kB, the budget is 300 kB.*'seed'"):
         explored.payload(explored.tabulate())
+
+
+def test_a_budget_may_be_used_up():
+    explored = explorer(wave, Budget(states=4), skip=True, depth=(1, 2))
+    results = explored.tabulate()
+    kilobytes = len(encode(results)) * 3 / 4 / 1000
+    explorer(wave, Budget(kilobytes=kilobytes), skip=True, depth=(1, 2)).payload(results)
+    with pytest.raises(ExploreError, match="kB, the budget is"):
+        explorer(wave, Budget(kilobytes=0.9995 * kilobytes), skip=True, depth=(1, 2)).payload(results)
+
+
+def test_the_same_states_are_computed_twice_in_each_build():
+    def asked():
+        def noted(depth):
+            calls.append(depth)
+            return wave(True, depth)
+
+        calls = []
+        explorer(noted, depth=(1, 90)).tabulate()
+        return calls[90:]
+
+    assert asked() == asked() and len(asked()) == 5
 
 
 def test_too_much_time_is_refused_before_it_is_spent():

@@ -1,6 +1,6 @@
 """Markup: the tags by which a page's explorers and playground are known, written and read back in this one place.
 
-It imports nothing of plusx: what draws explorers is slow to load, and Sphinx's side needs it not.
+It imports nothing of plusx: Sphinx's side needs these tags alone, and what draws explorers is slow to load.
 """
 
 import html
@@ -38,7 +38,7 @@ def equipped(page: str, kind: str, **attributes: str) -> str:
 
 
 def states_beside(page: str, put: Callable[[str, str], str]) -> str:
-    """The page with its states elsewhere. put: takes an id and its states, returns the address where they are."""
+    """The page without its states. put: takes an id and its states, and returns the address where it has put them."""
     tags = [(tag.start(), _attributes(tag[2])) for tag in OPENING.finditer(page)]
 
     def move(states: re.Match) -> str:

@@ -27,8 +27,9 @@ UNSHOWN = {"raises-exception", "remove-output", "remove_output"}  # tags of cell
 
 
 def _configure(app, config):
-    """Have kernels tabulate. Notebooks that other code of ours ran, or a live kernel, are run anew: the cache is named
-    after that code, and pages depend on its name.
+    """Let kernels tabulate, and keep their results in a cache whose name is a hash of the code that made them.
+
+    So a change of that code, or a result from a live kernel, runs a notebook anew.
     """
     os.environ["PLUSX_EXPLORE"] = MODE
     digest = hashlib.sha256(f"mode={MODE}".encode())
@@ -63,11 +64,11 @@ def _plotly() -> Path:
 
 
 def _check_outputs(app, doctree):
-    """Stop where an explorer's cell has not tabulated: its page would show a widget without a kernel, or nothing."""
+    """Stop the build where an explorer has no table: its page would show nothing, or a widget without a kernel."""
     cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
     if not cells:
         return
-    # What myst-nb writes has the source of each cell, also where the page hides it; outputs are in the page alone.
+    # The notebook that myst-nb writes has each cell's source, also of cells that the page hides; the page has outputs.
     name, folder = app.env.docname, Path(app.env.mystnb_config.output_folder)
     notebook = json.loads((folder / f"{name}.ipynb").read_text(encoding="utf8"))
     sources = ["".join(cell["source"]) for cell in notebook["cells"]]
@@ -118,5 +119,5 @@ def setup(app):
     app.connect("builder-inited", _copy_assets)
     app.connect("doctree-read", _check_outputs)
     app.connect("html-page-context", _equip_page)
-    # No page waits for a file of another: assets are copied before the first.
+    # Assets are copied before the first page, so the order of pages does not matter.
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

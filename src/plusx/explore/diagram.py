@@ -3,10 +3,11 @@
 Here lives what is drawn, from a line as `plusx.order` reads it. diagram.js lets the parts be pressed, diagram.css says
 how they look; without the two it is a picture.
 
-A value is on unless it is False, 0, or has one of the labels off, none, no, identity, false and 0. A tied part is on
-where its control is on, or, if it names labels, where the control has one of them. A press turns what is on off: to
-the first off value, or, where a control has none, on to the next. What is off it turns on: to the first label that the
-part names, or the first on value. A part of a control with several on values shows the present one as its word.
+A value is off if it is False or 0, or if its label is off, none, no, identity, false or 0. Any other value is on. A
+tied part is on where its control's value is on; if it names labels, where the control has one of them. Pressing a part
+that is on sets its control to the first off value, or to the next value if none is off. Pressing one that is off sets
+the first label that the part names, or the first on value. If a control has several on values, its part shows the
+present one as its word.
 """
 
 import html
@@ -34,7 +35,7 @@ FONT = FontProperties(family="DejaVu Sans", size=13)  # about as wide as any tha
 
 
 class _Switch(NamedTuple):
-    """A tie whose control is known: per value whether the piece is on and what a press chooses (None: nothing)."""
+    """A tie and its control. For each value: is the piece `on`, and `to` which value does a press go, if to any."""
 
     at: int  # of the control
     control: str
@@ -68,8 +69,8 @@ class _Piece(NamedTuple):
 def draw(line: str, controls: tuple[Control, ...], state: tuple[int, ...]) -> list[dict]:
     """The pieces of a line in a state, from the stream's entrance to its end: {"html": an SVG} each.
 
-    A branch with its skip and plus is a piece, and so is each part on the stream. Side by side, their lower ends at one
-    height, they join, also with pieces of other lines. Which elements a piece has does not depend on the state.
+    A branch with its skip and plus is a piece, and so is each part on the stream. Pieces join where they stand side by
+    side with their lower ends at one height, also those of several lines. A piece has the same elements in each state.
 
     ExploreError: naming line and word, where a line cannot be read or a tie has no such control or label.
     """

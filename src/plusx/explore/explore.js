@@ -19,7 +19,7 @@
   const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
   const unmovable = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
   const known = "4.1.1"; // the plotly.js whose inner steps `move` takes
-  /** By type of trace: what can change without plotly's defaults, and if so from what to what. */
+  /** For each type of trace the keys that `move` may change, and whether it may make that change of one. */
   const movable = {
     scatter: { x: points, y: points, text: (value, before) => Array.isArray(value) === Array.isArray(before), name: () => true },
     bar: { y: (value, before) => numbers(value) && alike(value, before) },
@@ -267,13 +267,13 @@
     }
 
     async script() {
-      const late = setTimeout(() => loading.delete(this.file), SILENT); // of a kernel that was stopped: the next may ask its own
+      const late = setTimeout(() => loading.delete(this.file), SILENT); // the kernel may be gone: let the next view ask its own
       const blob = await new Promise((resolve) => {
         this.gotScript = resolve;
         this.whileThere(() => this.model.send({ plotly: true }));
       });
       clearTimeout(late);
-      // Where the page has a loader of modules, as Voila's has, plotly would give itself to that.
+      // In a page with a loader of modules, such as Voila's, plotly would become a module and not `window.Plotly`.
       const parts = ["((module, exports, define) => {", blob, "\n})();"];
       return URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
     }
@@ -435,7 +435,7 @@
       return this.controls.map(({ name, labels }, i) => [name, labels[state[i]]]);
     }
 
-    /** The state in words that a link holds: all controls, then the ghosts by the controls in which they differ. */
+    /** The link to this state: the label of every control, then each ghost by the controls in which it differs. */
     link() {
       const query = new URLSearchParams(this.labels(this.state()));
       for (const [name, state] of [[".last", this.last], [".pin", this.pin]]) {
@@ -480,7 +480,7 @@
       message.hidden = !text;
     }
 
-    /** Words at once; the picture now, or with the next frame if one was drawn in this frame. */
+    /** Show the present state: its words at once, its picture too, unless this frame has drawn one already. */
     update() {
       const state = this.state();
       this.controls.forEach((control) => control.show?.(control.get()));
@@ -579,7 +579,10 @@
       return { data: [...own, ...others], layout };
     }
 
-    /** Where what is drawn differs from what is to be; null if that settles more than points, texts, shapes, and axes' names and ranges. */
+    /**
+     * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
+     * in axes' names and ranges.
+     */
     moved(next) {
       if (!this.drawn || this.plotly.version !== known) return null;
       const { data, layout } = next;

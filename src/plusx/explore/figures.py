@@ -34,11 +34,12 @@ _AXIS = {
     "zerolinecolor": "muted",
     "exponentformat": "power",
     "fixedrange": True,
-    # Two searches for overlapping labels, a fifth of a redraw; our axes need neither.
+    # So plotly does not search for overlapping labels, which takes a fifth of a redraw.
     "ticklabeloverflow": "allow",
     "tickangle": 0,
 }
-# Room for labels across an axis, none beyond its ends: there plotly's margins depend on what was drawn before.
+# plotly makes room for the labels beside an axis. Beyond its ends it may not: there the room that it makes depends on
+# what was drawn before.
 _AUTOMARGIN = {"x": "height", "y": "width"}
 _SCENE_AXIS = {"color": "ink", "gridcolor": "muted", "showspikes": False, "showbackground": False}
 _SCENE = {
@@ -99,7 +100,7 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
 
 
 def _say_defaults(trace: dict):
-    """Write into a trace what plotly.js would else choose, so that still, legend and plot choose the same."""
+    """Write into a trace what plotly.js would choose by itself, so that the still and the legend show the same."""
     kind = trace.get("type", "scatter")
     if kind in ("heatmap", "contour", "surface"):
         trace.setdefault("colorscale", "Viridis")
@@ -183,7 +184,7 @@ def _brief(value: Any) -> str:
 def coloured(node: Any, palette: dict[str, str], here: bool = False) -> Any:
     """The figure with colour names ("C0", "ink") replaced by the palette's colours, where a colour stands.
 
-    here: whether this node is one, or several. Anywhere else "C0" may be a category and "grid" a title.
+    here: whether this node is a colour, or a list of them. Anywhere else "C0" may be a category and "grid" a title.
     """
     if isinstance(node, dict):
         return {key: coloured(value, palette, bool(_COLOUR.search(key))) for key, value in node.items()}

@@ -1,12 +1,12 @@
 /**
- * The notebook's application as a widget sees it, of which it can know only the looks. Pages of a book have no use for it.
+ * The application that a notebook is open in. A widget can know only its looks. Pages of a book do not need this file.
  */
 (() => {
   "use strict";
 
   /**
-   * Look as the application does, whichever it is: its letters are light where its ground is dark. And keep the keys
-   * that its shortcuts would take.
+   * Be dark where the application is, which is where its letters are light, and keep the keys that its shortcuts would
+   * take.
    * @param {Element} root gets the class px-dark there, and loses it again, until `signal` aborts
    * @param {() => void} changed called when it did
    */
@@ -24,11 +24,11 @@
     look();
     const watch = new MutationObserver(() => {
       look();
-      setTimeout(look, 500); // its stylesheet may come after the word of it
+      setTimeout(look, 500); // the new theme's stylesheet may come later
     });
     for (const node of [document.documentElement, document.body]) watch.observe(node, { attributes: true });
     signal.addEventListener("abort", () => watch.disconnect());
-    // JupyterLab hears each key before its target does, and lets be what its target marks as its own: by Lumino's word.
+    // JupyterLab hears each key before its target does. It leaves the keys of a target with this attribute of Lumino's.
     const keep = ({ target, key, ctrlKey, metaKey, altKey, shiftKey }) => {
       const isLabs = ctrlKey || metaKey || altKey || (shiftKey && key === "Enter"); // to save, to run
       if (root.contains(target)) target.toggleAttribute("data-lm-suppress-shortcuts", !isLabs);

@@ -28,7 +28,7 @@ SCRIPTS = "diagram.js", "host.js", "explore.js"
 STYLES = "explore.css", "diagram.css"
 IDLE = 0.3  # seconds after an answer until states are computed ahead
 PAUSE = 0.005  # between two of them: a request on its way through the kernel's loop comes first
-LONG = 1.0  # seconds that a state may take to be computed ahead: as long a click would have to wait for it
+LONG = 1.0  # seconds; after a state that took longer none is computed ahead: a click would have to wait for it
 
 
 def joined(names) -> str:
@@ -171,7 +171,7 @@ def _still(explorer: Explorer, figure: dict) -> str:
 
 @functools.cache
 def _rest_while_cells_run():
-    """A cell that runs may draw by lot, and a state computed ahead must not take its numbers."""
+    """Stop computing ahead before a cell runs: a function of the chapter would take the cell's random numbers."""
     if shell := get_ipython():
         shell.events.register("pre_run_cell", ahead.stop)
 

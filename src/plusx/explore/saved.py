@@ -17,8 +17,8 @@ from .still import still
 PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
 WIDTH = 720  # pixels
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-# A widget that has come is an element. One that loads, failed, or waits for a kernel that its reader did not start is
-# a line of text, and gives way; but within a second it may still come.
+# A widget that was loaded is an element of its output. Where it loads, has failed, or waits for a kernel, the output is
+# a line of text: that is hidden, and after a second, in which the widget may still come, our HTML is shown.
 _TEXT = ".jp-OutputArea-child:not(:has(> .jp-OutputArea-output > *)):has(+ .jp-OutputArea-child .px-kept)"
 _STYLE = f"""{_TEXT} {{ display: none }}
 {_TEXT} + * .px-kept {{ display: block !important; max-height: 0; overflow: hidden; animation: px-kept 0s 1s forwards }}
@@ -27,11 +27,10 @@ _HOW = "To switch, run the notebook up to this cell."
 
 
 def show(widget):
-    """Display a widget that has `kept`, by MIME type, and what of it comes forth where a reader's own widget is gone.
+    """Display a widget, and once more the HTML that it has `kept`, hidden for as long as the widget is there.
 
-    JupyterLab and Notebook 7 show a stranger's HTML in place of a widget, and of the reader's own notebook only that
-    the widget loads, or that its model is not found. For them the HTML stands in a second output too, hidden until it
-    is needed.
+    A notebook from elsewhere needs no second HTML: without a kernel JupyterLab and Notebook 7 show the first in place
+    of the widget. In a notebook that was run there they say only that the widget loads, or that its model is not found.
     """
     from IPython.display import display
 

@@ -81,7 +81,7 @@ class Explorer:
     def tabulate(self) -> list[tuple[str, dict]]:
         """`figure` of every state, in the order of `states`.
 
-        Raises when over budget, and when one of some states drawn by lot comes out otherwise the second time.
+        A few states, drawn by lot, are computed twice. Raises when over budget, or when such a state differs.
         """
         count = int(np.prod([len(control.values) for control in self.controls]))
         if count > self.budget.states:

@@ -89,7 +89,7 @@ def still(figure: dict, width: int, prefix: str) -> str:
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
     svg = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true">', svg, count=1)
     svg = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", svg)
-    # Two decimals are enough for a place, inside a tag; between tags stand the reader's numbers.
+    # Inside a tag numbers are places, for which two decimals are enough. Between tags they are text, and stay.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
     svg = re.sub(r"\s*\n\s*", " ", svg)
     for name, standin in _STANDINS.items():
@@ -233,12 +233,12 @@ def _markers(axis, x, y, trace: dict, colour: str):
 
 
 def _of(each: np.ndarray, part):
-    """Of what may differ from point to point, that of some points."""
+    """A part of a marker's look for the points that `each` selects: a list has one for every point."""
     return [one for one, wanted in zip(part, each) if wanted] if isinstance(part, (list, np.ndarray)) else part
 
 
 def corners(symbol: str) -> tuple[list[tuple[float, float]] | None, bool]:
-    """Of a marker: its corners in radii from the middle, upwards positive, None for a circle; whether it is open."""
+    """A marker's corners, in radii from the middle and upwards positive (a circle has None), and whether it is open."""
     name = symbol.removesuffix("-open") if isinstance(symbol, str) else symbol
     if name not in _MARKERS:
         raise ExploreError(
