@@ -4,6 +4,7 @@ import itertools
 import json
 import linecache
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import evidence as tool
@@ -13,6 +14,7 @@ import torch
 from browser import ROOT
 
 from plusx import evidence as library
+from plusx import resnet
 from plusx.sources import numbers
 
 NUMBERS = itertools.count()
@@ -132,18 +134,21 @@ def test_another_torch_or_number_type_makes_a_result_stale(page, monkeypatch):
         built(page, SETUP, HELPERS, MEASURE)
 
 
-def test_a_module_of_the_package_counts_with_those_that_it_imports(page, monkeypatch):
+def test_what_a_function_leads_to_in_the_package_counts_and_what_stands_beside_it_does_not(page, monkeypatch):
     cell = "from plusx.resnet import resnet_mlp\nfrom plusx.sources import sources\ndef net(): return resnet_mlp()"
-    before = page(cell + "\nfound = sources(net)").found
-    assert {"net", "resnet_mlp", "plusx.resnet", "plusx.residual", "plusx.order"} == before.keys()
-    source = library.sources.__globals__["inspect"].getsource
+    file = resnet.__file__
+    text = Path(file).read_text()
 
-    def edited(module):
-        return source(module) + "\nMORE = 1" * (module.__name__ == "plusx.order")
+    def found(edited):
+        monkeypatch.setitem(linecache.cache, file, (len(edited), None, edited.splitlines(True), file))
+        return page(cell + "\nfound = sources(net)").found
 
-    monkeypatch.setattr(library.sources.__globals__["inspect"], "getsource", edited)
-    after = page(cell + "\nfound = sources(net)").found
-    assert {name for name in after if after[name] != before[name]} == {"plusx.order"}
+    before = found(text)
+    assert {"net", "plusx.resnet.resnet_mlp", "plusx.residual.Residual", "plusx.order.Part"} <= before.keys()
+    assert not any(name.startswith("plusx.explore") for name in before)
+    assert found(text + "\n\ndef more():\n    return 1\n") == before
+    after = found(text.replace("def resnet_mlp(", "def resnet_mlp(more, ", 1))
+    assert {name for name in after if after[name] != before[name]} == {"plusx.resnet.resnet_mlp"}
 
 
 def test_lambdas_classes_decorators_defaults_and_tensors_are_followed(page):

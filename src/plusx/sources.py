@@ -10,7 +10,7 @@ import functools
 import hashlib
 import inspect
 import linecache
-import sys
+from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
 
 import numpy as np
@@ -23,23 +23,37 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, range, type(...), to
 def sources(function):
     """Name -> hash of all that `function` leads to: what it and its helpers call and read, as far as it is ours.
 
-    Names of the function's own page stand for themselves: functions and classes by their syntax tree, so that
-    comments, docstrings, formatting and the order of cells do not count, and anything else by its value. A module
-    of this package counts whole, with those of ours that it imports.
+    Ours are the function's own page and this package, whose names stand with their module. Functions and classes
+    count by their syntax tree, so that comments, docstrings, formatting and order do not; anything else by its value.
 
     TypeError: a name is bound to something that cannot be told by its value, such as a net or a generator.
     """
-    page, found = function.__globals__, {}
+    page, found = function.__globals__["__name__"], {}
 
-    def follow(name, value):
-        if name not in found:
-            found[name] = ""  # while it is followed: what leads back here has been told
-            found[name] = hashlib.sha256(repr(told(value, name)).encode()).hexdigest()[:8]
-        return name
+    def ours(module):
+        return module == page or module.partition(".")[0] == PACKAGE
+
+    def follow(name, home):
+        value = home[name]
+        if isinstance(value, ModuleType):
+            return told(value, name)
+        module = getattr(value, "__module__", None)
+        if isinstance(value, FunctionType | type) and "<locals>" not in value.__qualname__:
+            if not ours(module):
+                return told(value, name)
+            if module != page:  # by the name that it has at home, wherever it is imported
+                name, home = value.__qualname__, dict(__name__=module)
+        label = name if home["__name__"] == page else f"{home['__name__']}.{name}"
+        if label not in found:
+            found[label] = ""  # while it is followed: what leads back here has been told
+            found[label] = hashlib.sha256(repr(told(value, label)).encode()).hexdigest()[:8]
+        return label
 
     def told(value, name):
         if isinstance(value, PLAIN):
             return repr(value)
+        if isinstance(value, Path):
+            return value.name
         if isinstance(value, dict):
             return [(told(key, name), told(each, name)) for key, each in value.items()]
         if isinstance(value, list | tuple):
@@ -52,51 +66,49 @@ def sources(function):
             return numbers(torch.as_tensor(value))
         if hasattr(value, "made_by"):  # evidence of its own
             return repr(value.made_by)
-        if isinstance(value, ModuleType):
-            return library(value.__name__)
+        if isinstance(value, ModuleType) and not ours(value.__name__):
+            return value.__name__
         if isinstance(value, FunctionType):
             return of_function(value, name)
         if isinstance(value, type):
             return of_class(value, name)
         if isinstance(value, BuiltinFunctionType | MethodDescriptorType | np.ufunc):
             return value.__name__
+        if hasattr(value, "__wrapped__"):  # by functools.cache
+            return told(value.__wrapped__, name)
         raise TypeError(
             f"sources: {function.__name__} leads to {name}, a {type(value).__name__}, which is not told by its "
-            "source or value. Make it inside the function."
+            "source or value. Make it inside the function, or import what is used of a module."
         )
 
-    def library(module):
-        """A module of this package by its source, with those of ours that it names; of others the name alone."""
-        if module.partition(".")[0] == PACKAGE and module not in found:
-            found[module] = ""
-            tree = ast.parse(inspect.getsource(sys.modules[module]))
-            found[module] = hashlib.sha256(repr(plain(tree)).encode()).hexdigest()[:8]
-            for value in list(vars(sys.modules[module]).values()):
-                other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-                library(other or "")
-        return module
-
     def of_function(value, name):
-        inner = getattr(value, "__wrapped__", None)  # what a decorator left
-        if value.__globals__ is not page:
-            return told(inner, name) if inner else library(value.__module__), value.__qualname__
-        names = [each for each in loaded(value.__code__) if each in page]
+        if ours(value.__globals__["__name__"]):
+            return definition(value.__code__, value is function), of_names(value, name)
+        inner = getattr(value, "__wrapped__", None)  # what a library's decorator left
+        return told(inner, name) if inner else (value.__module__, value.__qualname__)
+
+    def of_names(value, name):
+        home = value.__globals__
         cells = zip(value.__code__.co_freevars, value.__closure__ or ())
         kept = [told(cell.cell_contents, name) for free, cell in cells if free != "__class__"]
-        defaults = told([value.__defaults__, value.__kwdefaults__, inner], name)
-        return definition(value.__code__, value is function), defaults, kept, [follow(n, page[n]) for n in names]
+        defaults = [value.__defaults__, value.__kwdefaults__, getattr(value, "__wrapped__", None)]
+        names = [each for each in loaded(value.__code__) if each in home and not each.startswith("__")]
+        return told(defaults, name), kept, [follow(each, home) for each in names]
 
     def of_class(value, name):
-        if value.__module__ != page["__name__"]:
-            return library(value.__module__), value.__qualname__
-        methods = [each for each in vars(value).values() if isinstance(each, FunctionType)]
-        if not methods:
+        if not ours(value.__module__):
+            return value.__module__, value.__qualname__
+        parts = [getattr(each, "fget", None) or getattr(each, "__func__", each) for each in vars(value).values()]
+        methods = [inspect.unwrap(each) for each in parts if isinstance(each, FunctionType)]
+        methods = [each for each in methods if each.__globals__["__name__"] == value.__module__]
+        if value.__module__ == page and not methods:
             raise TypeError(f"sources: class {value.__name__} has no method, by which its source is found.")
-        tree = definition(methods[0].__code__, False, value.__name__)
+        file = methods[0].__code__.co_filename if value.__module__ == page else inspect.getsourcefile(value)
+        written = [each for each in methods if each.__code__.co_filename == file]  # a dataclass has others
         bases = [told(base, name) for base in value.__bases__]
-        return tree, bases, [of_function(each, name)[1:] for each in methods]
+        return class_in(file, value.__name__), bases, [of_names(each, name) for each in written]
 
-    follow(function.__name__, function)
+    follow(function.__name__, {**function.__globals__, function.__name__: function})
     return dict(sorted(found.items()))
 
 
@@ -107,15 +119,16 @@ def loaded(code):
     return sorted(names.union(*inner))
 
 
-def definition(code, decorated, class_name=None):
-    """The tree of what stands where a code object was compiled: a function, a lambda, or the class around it."""
-    page = ast.parse("".join(linecache.getlines(code.co_filename)))
-    if class_name:
-        classes = [each for each in ast.walk(page) if isinstance(each, ast.ClassDef) and each.name == class_name]
-        return plain(next(each for each in classes if each.lineno <= code.co_firstlineno <= each.end_lineno))
+def class_in(file, name):
+    """The tree of the class of this name."""
+    return plain(next(each for each in tree_of(file) if isinstance(each, ast.ClassDef) and each.name == name))
+
+
+def definition(code, decorated):
+    """The trees of the functions and lambdas that start in the line where a code object does."""
     kinds = (ast.FunctionDef, ast.Lambda)
     here = []
-    for each in ast.walk(page):
+    for each in tree_of(code.co_filename):
         first = (
             min([each.lineno, *(d.lineno for d in getattr(each, "decorator_list", []))])
             if isinstance(each, kinds)
@@ -123,9 +136,20 @@ def definition(code, decorated, class_name=None):
         )
         if first == code.co_firstlineno:
             here.append(each)
+    trees = [plain(each) for each in here]
     if decorated:  # by what asks: the grid is compared apart
-        here[0].decorator_list = []
-    return [plain(each) for each in here]
+        trees[0] = [part for part in trees[0] if part[0] != "decorator_list"]
+    return trees
+
+
+def tree_of(file):
+    """All nodes of a file, or of a cell as IPython files it."""
+    return nodes("".join(linecache.getlines(file)))
+
+
+@functools.cache
+def nodes(source):
+    return list(ast.walk(ast.parse(source)))
 
 
 def plain(node):
