@@ -19,7 +19,7 @@ TABLE.row("x", "<1e-14", "0 to 1", "0")
 
 @pytest.mark.parametrize(
     "value, written",
-    [(0.123, "0.12"), (9.94, "9.9"), (10, "10"), (999.4, "999"), (1000, "1e+03"), (-123.4, "−123"), (-1e-9, "−1e-09"),
+    [(0.123, "0.12"), (9.94, "9.9"), (10, "10"), (999.4, "999"), (1000, "1,000"), (65_912, "66,000"), (4e6, "4e+06"), (-123.4, "−123"), (-1e-9, "−1e-09"),
      (0, "0"), (-0.0, "0"), (torch.tensor(3.0), "3"), (math.inf, "inf")],
 )  # fmt: skip
 def test_a_number_has_two_digits_or_is_whole(value, written):
@@ -30,7 +30,7 @@ def test_a_number_has_two_digits_or_is_whole(value, written):
 def test_the_spread_of_runs_is_their_median_least_and_greatest(kind):
     assert spread(kind([3.0, 1.0, 250.0])) == "3 (1 to 250)"
     assert spread(kind([-0.3, 0.04, -0.001]), ".2f") == "0.00 (−0.30 to 0.04)"
-    assert median_and_ends(kind([31.0, 1.0, 2500.0]), ".1g") == ["30", "1", "2e+03"]
+    assert median_and_ends(kind([31.0, 1.0, 2500.0]), ".1g") == ["30", "1", "2,000"]
 
 
 def test_of_an_even_number_of_runs_the_median_is_the_mean_of_two():

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def short(value) -> str:
-    """A number in two significant digits, from 10 to 1,000 as a whole one."""
+    """A number in two significant digits, from 10 to a million as a whole one."""
     return _written(value, ".0f" if 10 <= abs(float(value)) < 1000 else ".2g")
 
 
@@ -28,10 +28,10 @@ def median_and_ends(values, spec="") -> list[str]:
 
 
 def _written(value, spec: str) -> str:
-    """With a true minus and none before a zero, and without an exponent below 1,000: 300 and not 3e+02."""
+    """With a true minus and none before a zero, and below a million without an exponent: 66,000 and not 6.6e+04."""
     text = format(float(value), f"z{spec}")
-    if text.endswith(("e+01", "e+02")):
-        text = f"{float(text):g}"
+    if "e+" in text and abs(float(text)) < 1e6:
+        text = f"{float(text):,.0f}"
     return "−" + text[1:] if text.startswith("-") else text
 
 
