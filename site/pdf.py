@@ -62,7 +62,7 @@ def name_of(file: str) -> str:
     return Path(file).stem
 
 
-def article(site: Path, file: str, known: set[str]) -> BeautifulSoup:
+def article(site: Path, file: str, files: set[str]) -> BeautifulSoup:
     """A page's article, fit for paper; its links lead within the document where they can."""
     soup = BeautifulSoup((site / file).read_text(encoding="utf8"), "html.parser")
     found = soup.select_one("article.bd-article")
@@ -78,7 +78,7 @@ def article(site: Path, file: str, known: set[str]) -> BeautifulSoup:
         if address.scheme or address.netloc:
             continue
         target = urljoin(file, unquote(address.path)) if address.path else file
-        if target not in known:
+        if target not in files:
             del link["href"]
             continue
         fragment = unquote(address.fragment).split("=")[0]
@@ -130,7 +130,7 @@ def append_answers(soup: BeautifulSoup, found, name: str) -> None:
 def document(site: Path, numbers: dict[str, int]) -> str:
     """The HTML of the whole book. numbers: the page on which each file begins, as far as that is known."""
     entries = toc(BeautifulSoup((site / "index.html").read_text(encoding="utf8"), "html.parser"))
-    known = {file for _, file, _ in entries}
+    files = {file for _, file, _ in entries}
     parts, lines, last = [], [], None
     for part, file, title in entries:
         if part != last:
@@ -140,7 +140,7 @@ def document(site: Path, numbers: dict[str, int]) -> str:
         lines.append(
             f'<ol><li><a href="#{name_of(file)}">{title}</a><span class="dots"></span><span>{number}</span></li></ol>'
         )
-        parts.append(str(article(site, file, known)))
+        parts.append(str(article(site, file, files)))
     sheet = (site / "_static" / "plusx" / "site.css").as_uri()
     return (
         '<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>Plus x</title>'

@@ -74,8 +74,8 @@ def draw(line: str, controls: tuple[Control, ...], state: tuple[int, ...]) -> li
 
     ExploreError: naming line and word, where a line cannot be read or a tie has no such control or label.
     """
-    known = tuple((c.name, c.title, c.labels, tuple(map(_is_on, c.values, c.labels))) for c in controls)
-    return [{"html": _svg(piece, tuple((at, state[at]) for at in piece.at))} for piece in _pieces(line, known)]
+    facts = tuple((c.name, c.title, c.labels, tuple(map(_is_on, c.values, c.labels))) for c in controls)
+    return [{"html": _svg(piece, tuple((at, state[at]) for at in piece.at))} for piece in _pieces(line, facts)]
 
 
 def _is_on(value, label: str) -> bool:
@@ -85,7 +85,7 @@ def _is_on(value, label: str) -> bool:
 
 
 @cache
-def _pieces(line: str, known: tuple) -> tuple[_Piece, ...]:
+def _pieces(line: str, facts: tuple) -> tuple[_Piece, ...]:
     """The pieces of a line, their ties looked up among the controls: (name, title, labels, whether on) each."""
     try:
         read = parse(line)
@@ -93,7 +93,7 @@ def _pieces(line: str, known: tuple) -> tuple[_Piece, ...]:
         raise ExploreError(f"explore: the diagram {line!r} cannot be read. {error}") from error
 
     def switch(tie: Tie | None, word: str) -> _Switch | None:
-        return _switch(tie, word, line, known) if tie else None
+        return _switch(tie, word, line, facts) if tie else None
 
     def part(each) -> tuple[str, _Switch | None]:
         return each.name.replace("_", " "), switch(each.tie, f"{each.name}:")
@@ -106,13 +106,13 @@ def _pieces(line: str, known: tuple) -> tuple[_Piece, ...]:
     )
 
 
-def _switch(tie: Tie, word: str, line: str, known: tuple) -> _Switch:
-    names = [name for name, *_ in known]
+def _switch(tie: Tie, word: str, line: str, facts: tuple) -> _Switch:
+    names = [name for name, *_ in facts]
     where = f"explore: the diagram {line!r} has '{word}{tie.control}{'=' * bool(tie.labels)}{'|'.join(tie.labels)}'"
     if tie.control not in names:
         raise ExploreError(f"{where}, and no control is called '{tie.control}'. There are {', '.join(names)}.")
     at = names.index(tie.control)
-    _, title, labels, values = known[at]
+    _, title, labels, values = facts[at]
     written = [label.replace(" ", "_") for label in labels]
     for label in tie.labels:
         if label.replace(" ", "_") not in written:

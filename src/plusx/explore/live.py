@@ -58,18 +58,18 @@ class Live(anywidget.AnyWidget):
     """The markup, a trait for each control, and answers to {state} and {plotly}.
 
     A view asks for the states that it lacks; what the kernel sends, every view hears.
-    known: those that were computed, packed. kept: what the notebook's file holds beside the widget, by MIME type.
+    computed: the states asked for so far, packed. kept: what the notebook's file holds beside the widget, by MIME type.
     """
 
     _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxExplore;\n"
     _css = joined(STYLES)
     markup = traitlets.Unicode().tag(sync=True)
     explorer: Explorer | None = None
-    known: dict[tuple[int, ...], bytes] = {}
+    computed: dict[tuple[int, ...], bytes] = {}
     kept: dict[str, str] = {}
 
     def __init__(self, explorer: Explorer):
-        self.explorer, self.known = explorer, {}
+        self.explorer, self.computed = explorer, {}
         for control in explorer.controls:
             if hasattr(Live, control.name):
                 raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
@@ -77,7 +77,7 @@ class Live(anywidget.AnyWidget):
         tag = opening("explore", data_name=explorer.name)
         try:
             start = explorer.figure(explorer.start)
-            self.known[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
+            self.computed[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
             shown = markup(explorer, tag, start[0], as_seen(start[1]), _still(explorer, start[1]))
         except ExploreError as error:
             start, empty = None, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
@@ -110,10 +110,10 @@ class Live(anywidget.AnyWidget):
 
     def tell(self, state: tuple[int, ...]):
         """Send a state, computed if it is not known yet."""
-        if state not in self.known:
+        if state not in self.computed:
             title, figure = self.explorer.figure(state)
-            self.known[state] = packed([(title, as_seen(figure))], 1)
-        self.send({"state": state}, [self.known[state]])
+            self.computed[state] = packed([(title, as_seen(figure))], 1)
+        self.send({"state": state}, [self.computed[state]])
 
 
 class Ahead:
@@ -133,7 +133,7 @@ class Ahead:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # no kernel runs this
             return
-        states = (each for each in one_change_away(live.explorer, live.state) if each not in live.known)
+        states = (each for each in one_change_away(live.explorer, live.state) if each not in live.computed)
         self.next = loop.call_later(IDLE, self.go_on, loop, live, states)
 
     def go_on(self, loop, live: Live, states: Iterator[tuple[int, ...]]):
