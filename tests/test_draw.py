@@ -7,7 +7,20 @@ import pytest
 import torch
 from browser import ROOT
 
-from plusx.draw import across, bars, bundle, figure, heat, line, log_axis, panel, points, upright, words
+from plusx.draw import (
+    across,
+    bars,
+    beside_the_stream,
+    bundle,
+    figure,
+    heat,
+    line,
+    log_axis,
+    panel,
+    points,
+    upright,
+    words,
+)
 from plusx.explore.figures import normalise
 from plusx.explore.still import still
 
@@ -105,3 +118,15 @@ def test_the_still_picture_has_the_lines_where_plotly_has_them():
     level, moment = (re.search(path + colour, drawn) for colour in ("#d55e00", "#0baa53"))
     assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([60, 273, 704, 273], abs=1)
     assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([221, 352, 221, 36], abs=1)
+
+
+def test_the_books_picture_has_the_same_axes_for_every_net():
+    ratio, left = np.full((8, 3), 0.5), np.full((9, 3), 0.9)
+    small = beside_the_stream("one", {"a": (ratio[:2], left[:3])})
+    large = beside_the_stream("two", {"a": (100 * ratio, left), "b": (ratio, -left)})
+    assert [small["layout"][axis] for axis in ("yaxis", "yaxis2")] == [
+        large["layout"][axis] for axis in ("yaxis", "yaxis2")
+    ]
+    named = [(trace["name"], trace["yaxis"]) for trace in large["data"] if trace.get("showlegend", True)]
+    assert named == [("a", "y"), ("b", "y")]
+    assert {trace["line"]["color"] for trace in large["data"]} == {"C0", "C1"}

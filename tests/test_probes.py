@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from plusx.probes import gradient_norms, jacobian, norms
+from plusx.probes import branch_over_stream, gradient_norms, jacobian, left_of_x, norms
 from plusx.residual import Residual, Stack, states
 from plusx.train import SideBySide
 
@@ -111,3 +111,28 @@ def test_jacobian_of_a_constant_is_zero():
 def test_jacobian_needs_one_output_per_sample():
     with pytest.raises(ValueError, match=r"jacobian: the function maps \(4, 3\) to \(\)"):
         jacobian(lambda x: x.sum(), randn(4, 3))
+
+
+def test_independent_branches_as_large_as_the_stream_leave_one_in_sqrt_two_of_x_each():
+    rng = torch.Generator().manual_seed(0)
+    states = [torch.randn(2, 50, 4000, dtype=torch.float64, generator=rng)]  # two nets
+    for _ in range(4):
+        branch = torch.randn(states[0].shape, dtype=torch.float64, generator=rng)
+        states.append(states[-1] + branch * states[-1].square().mean().sqrt())
+    torch.testing.assert_close(branch_over_stream(states), torch.ones(4, 2, dtype=torch.float64), rtol=0, atol=0.02)
+    left = left_of_x(states)
+    expected = torch.tensor([2.0 ** (-block / 2) for block in range(5)], dtype=torch.float64)
+    torch.testing.assert_close(left, expected[:, None].expand(5, 2), rtol=0, atol=0.01)
+
+
+def test_what_all_inputs_share_is_not_left_of_x_and_of_a_plain_net_the_branch_is_all():
+    x = torch.randn(9, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    shared = torch.full((30,), 100.0)
+    torch.testing.assert_close(left_of_x([x, shared + x, -x + shared]), torch.tensor([1.0, 1.0, -1.0]).double())
+    torch.testing.assert_close(branch_over_stream([x, 3 * x], skip=0), torch.tensor([3.0]).double())
+    torch.testing.assert_close(branch_over_stream([x, 3 * x]), torch.tensor([2.0]).double())
+
+
+def test_states_of_other_widths_are_refused():
+    with pytest.raises(ValueError, match=r"branch_over_stream: states \[\(3, 4\), \(3, 5\)\]; expected two or more"):
+        branch_over_stream([torch.ones(3, 4), torch.ones(3, 5)])

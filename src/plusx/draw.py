@@ -116,6 +116,27 @@ def panel(*parts, y, x=None, tall=1):
     return dict(parts=[each for part in parts for each in part], x=x, y=y, tall=tall)
 
 
+def beside_the_stream(title, nets, diagram=""):
+    """The book's own picture: each block's branch over the stream, and below it what is left of x.
+
+    nets: {name: (`plusx.probes.branch_over_stream` of it, (blocks, seeds), `plusx.probes.left_of_x`,
+        (blocks + 1, seeds))}, up to four, drawn in the order of the colours. Axes are the same wherever it stands.
+    """
+    styles = [("C0", "solid"), ("C1", "dash"), ("C2", "dot"), ("C3", "dashdot")]
+    above, below, deepest = across(1), [], 0
+    for (name, (ratio, left)), style in zip(nets.items(), styles, strict=False):
+        block = np.arange(len(ratio) + 1)
+        above += bundle(block[1:], ratio, name, *style)
+        below += [each | dict(showlegend=False) for each in bundle(block, left, name, *style)]
+        deepest = max(deepest, len(ratio))
+    return figure(
+        title,
+        panel(above, y=log_axis("branch / stream", -3, 1.5)),
+        panel(below, y=dict(title="left of x", range=[-0.15, 1.08]), x=dict(title="block", range=[0, deepest + 0.5])),
+        diagram=diagram,
+    )
+
+
 def figure(title, *panels, height=None, diagram=""):
     """What a function under `explore` returns: panels below one another, under a title that says the result.
 
