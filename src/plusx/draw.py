@@ -132,7 +132,7 @@ def beside_the_stream(title, nets, diagram=""):
     return figure(
         title,
         panel(above, y=log_axis("branch / stream", -3, 1.5)),
-        panel(below, y=dict(title="left of x", range=[-0.15, 1.08]), x=dict(title="block", range=[0, deepest + 0.5])),
+        panel(below, y=dict(title="left of x", range=[-0.15, 1.08]), x=dict(title="block", range=[0, 1.05 * deepest])),
         diagram=diagram,
     )
 
