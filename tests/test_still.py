@@ -35,7 +35,7 @@ def curve(root, colour="#0a78bd"):
 @pytest.mark.parametrize("width", [720, 360])
 def test_a_line_spans_the_plot_between_the_margins(width):
     points = curve(svg([dict(x=[0, 1], y=[0, 1], mode="lines")], width, yaxis={"range": [0, 1]}))
-    expected = np.array([[60 / width, (400 - 48) / 400], [(width - 16) / width, 36 / 400]])
+    expected = np.array([[64 / width, (400 - 48) / 400], [(width - 16) / width, 36 / 400]])
     np.testing.assert_allclose(points, expected, atol=2e-3)
 
 

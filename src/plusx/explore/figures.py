@@ -107,6 +107,8 @@ def _say_defaults(trace: dict):
     elif kind == "scatter":
         points = len(trace.get("y", trace.get("x", ())))
         trace.setdefault("mode", "lines+markers" if points < 20 and "stackgroup" not in trace else "lines")
+        # Else plotly drops points that lie nearly on the line, by a frame that may be a pixel wider when it moves.
+        trace.setdefault("line", {}).setdefault("simplify", False)
 
 
 def _check_lengths(trace: dict, where: str):
