@@ -61,7 +61,6 @@ INITS = {
     "default": (default_init, default_init),
     "kaiming": (functools.partial(kaiming_init, gain=1), kaiming_init),
     "xavier": (xavier_init, xavier_init),
-    "kaiming twice": (kaiming_init, kaiming_init),
 }
 
 
