@@ -4,6 +4,7 @@ Measuring lives in `plusx.probes`, many nets side by side in `plusx.train`; conv
 and attention live elsewhere.
 """
 
+import functools
 import math
 
 import torch
@@ -38,12 +39,12 @@ def default_init(width, generator):
     return weight, _uniform(width, variance=variance, generator=generator)
 
 
-def kaiming_init(width, generator):
-    """Draw W from N(0, 2 / fan_in), b = 0: He et al. 2015 (1502.01852), eq. 10.
+def kaiming_init(width, generator, gain=2):
+    """Draw W from N(0, gain / fan_in), b = 0: He et al. 2015 (1502.01852), eq. 10.
 
-    The 2 is ReLU's gain; other activations get the same weights here.
+    The 2 is for what comes from a ReLU; other activations get the same weights here. What comes from none has 1.
     """
-    std = math.sqrt(2 / width)
+    std = math.sqrt(gain / width)
     weight = torch.empty(width, width).normal_(std=std, generator=generator)
     return weight.double(), torch.zeros(width, dtype=torch.float64)
 
@@ -55,7 +56,12 @@ def xavier_init(width, generator):
     return weight, torch.zeros(width, dtype=torch.float64)
 
 
-INITS = {"default": default_init, "kaiming": kaiming_init, "xavier": xavier_init}
+# Of a block's two matrices: the first gets the stream, the second what comes from the activation.
+INITS = {
+    "default": (default_init, default_init),
+    "kaiming": (functools.partial(kaiming_init, gain=1), kaiming_init),
+    "xavier": (xavier_init, xavier_init),
+}
 
 
 def _pick(owner, what, name, table):
@@ -120,28 +126,30 @@ class Linear(nn.Linear):
 
 
 class Stack(nn.Module):
-    """`depth` layers x -> skip * x + activation(W norm(x) + b): (..., batch, width) keeps its shape.
+    """`depth` blocks x -> skip * x + W2 activation(W1 norm(x) + b1) + b2: (..., batch, width) keeps its shape.
 
     skip: 0 or False for a plain net, 1 or True for a residual one, or a tensor of gates
         (see `Residual`).
     norm, activation, init: names in NORMS, ACTIVATIONS, INITS.
-    seed: layer l is the same at every depth.
+    seed: block l is the same at every depth.
 
-    All weights are float64. A layer's branch is its norm, linear map and activation.
+    All weights are float64, all matrices square. A block's branch is its norm, W1, activation and W2.
     """
 
     def __init__(self, depth, width, *, skip=True, norm="none", activation="relu", init="default", seed=0):
         super().__init__()
-        draw = _pick("Stack", "init", init, INITS)
+        draws = _pick("Stack", "init", init, INITS)
         make_activation = _pick("Stack", "activation", activation, ACTIVATIONS)
         make_norm = _pick("Stack", "norm", norm, NORMS)
         rng = torch.Generator().manual_seed(seed)
         skip = skip if isinstance(skip, torch.Tensor) else float(skip)
         self.width, self.layers = width, nn.ModuleList()
         for _ in range(depth):
-            linear = Linear(width, width, dtype=torch.float64)
-            linear.weight.data, linear.bias.data = draw(width, rng)
-            self.layers.append(Residual(nn.Sequential(make_norm(width), linear, make_activation()), skip=skip))
+            first, second = (Linear(width, width, dtype=torch.float64) for _ in draws)
+            for linear, draw in zip((first, second), draws):
+                linear.weight.data, linear.bias.data = draw(width, rng)
+            branch = nn.Sequential(make_norm(width), first, make_activation(), second)
+            self.layers.append(Residual(branch, skip=skip))
 
     def forward(self, x):
         if x.ndim < 2 or x.shape[-1] != self.width:
