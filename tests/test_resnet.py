@@ -1,4 +1,4 @@
-"""plusx.resnet against torch.nn and the papers' counts; chapter 6's ResNets against torchvision's counts and transformers."""
+"""plusx.resnet against torch.nn and the papers' counts; chapter 6's ResNets against those of torchvision and transformers."""
 
 import math
 import warnings
