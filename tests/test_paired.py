@@ -58,3 +58,8 @@ def test_arms_that_cannot_be_paired_are_an_error():
         difference(np.array([1, np.nan, 2]), np.ones(3), margin=1)
     with pytest.raises(ValueError, match="the least number is 0.0"):
         ratio(np.array([0.0, 1, 2]), np.ones(3), margin=1.1)
+
+
+def test_a_comparison_is_written_as_tables_write_numbers():
+    assert str(difference([1.0, 2.001, 3.0], [1.0, 2.0, 3.0], 0.1)) == "0.00 (0.00 to 0.00)"
+    assert str(difference([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], 0.1)) == "−1.00 (−1.00 to −1.00)"

@@ -35,7 +35,8 @@ class Comparison:
         return side or "not settled"
 
     def __str__(self):
-        return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
+        middle, low, high = (f"{round(v, 2) + 0.0:.2f}".replace("-", "−") for v in (self.middle, self.low, self.high))
+        return f"{middle} ({low} to {high})"
 
 
 def difference(a, b, margin):
