@@ -60,8 +60,8 @@ def test_a_missing_number_is_an_error(table, labels, message):
 
 
 def test_labels_lead_through_headings_to_one_line(table):
-    assert table.printed(5, "depth-table", "skip, BN", "16 blocks")[0] == "1.55 (1.48 to 1.70)"
-    assert table.printed(5, "depth-table", "plain, BN", "16 blocks")[0] == "2.0 to 2.5"
+    assert table.printed(5, "depth-table", "skip", "20 layers")[1] == "0.36 (0.25 to 0.54)"
+    assert table.printed(5, "depth-table", "plain", "20 layers")[1] == "1.10 (0.98 to 1.28)"
     assert table.size("−0.03 (−0.14 to 0.06)") == -0.03
     assert table.size("16,384") == 16384
     assert table.size("<1e-14") == 1e-14

@@ -1,4 +1,4 @@
-"""plusx.resnet against torch.nn; chapter 6's ResNets against torchvision's counts and transformers."""
+"""plusx.resnet against torch.nn and the papers' counts; chapter 6's ResNets against those of torchvision and transformers."""
 
 import math
 import warnings
@@ -9,7 +9,7 @@ from chapter_code import chapter_code
 from torch import nn
 from torch.nn import functional as F
 
-from plusx.resnet import ORDERS, block, linear, resnet_mlp
+from plusx.resnet import ORDERS, block, linear, resnet_images, resnet_mlp
 from plusx.tables import Table
 from plusx.train import SideBySide
 
@@ -145,6 +145,35 @@ def test_an_unknown_order_is_an_error_that_lists_the_known():
     assert str(error.value).startswith("block: unknown order 'pre'; choose one of original, BN after addition,")
     with pytest.raises(ValueError, match="unknown order 'post'"):
         resnet_mlp(5, WIDTH, 2, 3, order="post")
+
+
+# The nets for small images
+
+
+@pytest.mark.parametrize("blocks, millions", [(3, 0.27), (5, 0.46), (7, 0.66), (9, 0.85), (18, 1.7)])
+def test_nets_for_small_images_have_the_layers_and_counts_of_the_paper(blocks, millions):
+    """1512.03385, table 6: ResNet-20, 32, 44, 56 and 110 on CIFAR-10, whose images have three channels."""
+    net = resnet_images(blocks, channels=3)
+    layers = [part for part in net.modules() if isinstance(part, (nn.Conv2d, nn.Linear))]
+    assert len(layers) == 6 * blocks + 2
+    count = sum(p.numel() for p in net.parameters())
+    assert round(count / 1e6, 2 if count < 1e6 else 1) == millions
+
+
+@pytest.mark.parametrize("skip", [0, 1])
+def test_a_block_for_small_images_is_two_convolutions_and_a_padded_shortcut(skip):
+    block = randomise(resnet_images(2, 4, skip=skip)[5])  # the first of the second stage
+    x = randn(3, 4, 5, 5)
+    c1, n1, _, c2, n2 = block.branch
+    h = F.batch_norm(F.conv2d(x, c1.weight, stride=2, padding=1), None, None, n1.weight, n1.bias, training=True)
+    h = F.batch_norm(F.conv2d(h.relu(), c2.weight, padding=1), None, None, n2.weight, n2.bias, training=True)
+    shortcut = torch.cat([x[:, :, ::2, ::2], torch.zeros(3, 4, 3, 3)], 1)
+    close(block.eval()(x), (h + skip * shortcut).relu())
+
+
+def test_plain_and_residual_nets_for_small_images_start_from_the_same_weights():
+    plain, residual = (resnet_images(1, 4, skip=skip, seed=3).state_dict() for skip in (0, 1))
+    assert all(torch.equal(plain[name], residual[name]) for name in plain)
 
 
 # Chapter 6: the code in the notebook

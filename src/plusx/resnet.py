@@ -1,7 +1,7 @@
-"""Fully connected ResNets with BatchNorm.
+"""ResNets with BatchNorm: fully connected ones, and those for small images.
 
-Here live the block in its five orders and the net made of it; `Residual` itself lives
-in `plusx.residual`, many nets side by side in `plusx.train`.
+Here live the block in its five orders, the block of two convolutions, and the nets made of them; `Residual`
+itself lives in `plusx.residual`, many nets side by side in `plusx.train`.
 """
 
 import math
@@ -65,3 +65,47 @@ def resnet_mlp(inputs, width, blocks, classes, *, order="full pre-activation", s
     middle = [block(order, width, rng, skip) for _ in range(blocks)]
     tail = [nn.BatchNorm1d(width), nn.ReLU()] if "pre-activation" in order else []
     return nn.Sequential(stem, *middle, *tail, linear(width, classes, rng))
+
+
+class Basic(nn.Module):
+    """Two 3x3 convolutions with BatchNorm and a shortcut: (batch, inputs, height, width) to `outputs` channels.
+
+    A stride divides height and width, rounded up; the shortcut then takes every stride-th pixel, and zeros
+    for new channels. 1512.03385, figure 2 and section 4.2 (option A).
+    skip: 1 for the residual block, 0 for the plain one.
+    """
+
+    def __init__(self, inputs, outputs, stride, skip, rng):
+        super().__init__()
+        self.stride, self.new, self.skip = stride, outputs - inputs, float(skip)
+        self.branch = nn.Sequential(
+            *conv_norm(inputs, outputs, stride, rng), nn.ReLU(), *conv_norm(outputs, outputs, 1, rng)
+        )
+
+    def forward(self, x):
+        shortcut = nn.functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.new))
+        return torch.relu(self.branch(x) + self.skip * shortcut)
+
+
+def conv_norm(inputs, outputs, stride, rng):
+    """A 3x3 convolution with Kaiming weights, and BatchNorm by the batch at hand, in evaluation too."""
+    conv = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
+    nn.init.kaiming_normal_(conv.weight, generator=rng)
+    return conv, nn.BatchNorm2d(outputs, track_running_stats=False)
+
+
+def resnet_images(blocks, width=16, classes=10, *, channels=1, skip=1, seed=0):
+    """The net for small images of 1512.03385, section 4.2: (batch, channels, h, w) to (batch, classes).
+
+    6 * blocks + 2 layers: a stem, three stages of `blocks` blocks with width, 2 * width and 4 * width channels, of
+    which the second and third halve height and width, and a linear layer on the mean over all pixels. ResNet-20 is
+    `blocks` 3 and `width` 16. The blocks are net[3] to net[3 * blocks + 2].
+    """
+    rng = torch.Generator().manual_seed(seed)
+    parts, inputs = [*conv_norm(channels, width, 1, rng), nn.ReLU()], width
+    for stage in range(3):
+        for number in range(blocks):
+            outputs = width * 2**stage
+            parts.append(Basic(inputs, outputs, 2 if stage > 0 and number == 0 else 1, skip, rng))
+            inputs = outputs
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(inputs, classes, rng, gain=1.0))
