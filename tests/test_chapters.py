@@ -32,6 +32,8 @@ def test_the_file_is_clean(path):
             assert cell.outputs, f"{cell.id} is checked and has no stored output"
             kinds = {output.output_type for output in cell.outputs}
             assert kinds <= {"stream", "execute_result"}, f"{cell.id}: checked cells print, or end in a table"
+            assert "stderr" not in {output.get("name") for output in cell.outputs}, f"{cell.id}: stores a warning"
+            assert not re.search(r"/(home|root|tmp|Users)/", str(cell.outputs)), f"{cell.id}: stores a path"
             assert printed(cell), f"{cell.id}: what a checked cell shows has a text form"
         else:
             assert cell.outputs == [], f"{cell.id} stores an output that nothing checks"

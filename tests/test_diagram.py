@@ -512,5 +512,5 @@ def test_the_script_needs_no_script_of_the_page():
 
 
 def test_off_labels_are_the_documented_ones():
-    said = re.search(r"one of the labels (.*?)\.", diagram.__doc__, re.S)[1]
-    assert set(re.findall(r"\w+", said)) - {"and"} == diagram.OFF
+    said = re.search(r"its label is (.*?)\.", diagram.__doc__, re.S)[1]
+    assert set(re.findall(r"\w+", said)) - {"or"} == diagram.OFF

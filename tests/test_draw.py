@@ -105,7 +105,7 @@ def test_panels_stand_below_one_another_and_lines_cross_theirs(open_page):
     (left, top, wide, tall), second, third = found["panels"]
     assert [panel[::2] for panel in (second, third)] == 2 * [[left, wide]]
     assert second[3] == pytest.approx(2 * tall, abs=1) and third[3] == pytest.approx(tall, abs=1)
-    assert [second[1] - top - tall, third[1] - second[1] - second[3]] == pytest.approx([20, 60], abs=1)
+    assert [second[1] - top - tall, third[1] - second[1] - second[3]] == pytest.approx([20, 70], abs=1)
     level, moment = found["lines"]
     assert level == pytest.approx([left, top + tall * 3 / 4, wide, 0], abs=1)
     assert moment == pytest.approx([left + wide / 4, third[1], 0, tall], abs=1)
@@ -116,8 +116,8 @@ def test_the_still_picture_has_the_lines_where_plotly_has_them():
     drawn = still(normal, 720, "p")
     path = r'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+) "[^>]*stroke: '
     level, moment = (re.search(path + colour, drawn) for colour in ("#d55e00", "#0baa53"))
-    assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([60, 273, 704, 273], abs=1)
-    assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([221, 352, 221, 36], abs=1)
+    assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([64, 273, 704, 273], abs=1)
+    assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([224, 352, 224, 36], abs=1)
 
 
 def test_the_books_picture_has_the_same_axes_for_every_net():

@@ -83,6 +83,12 @@ def test_a_kept_result_is_what_was_measured_and_is_found_by_its_settings(page):
         spans.at(depth=3, rate=0.3)
 
 
+def test_of_an_even_number_of_seeds_the_best_rate_has_the_lowest_mean_of_both_middles(page):
+    losses = "@evidence(seeds=2, rate=[0.1, 0.2])\ndef ends(seeds, rate):\n    "
+    losses += "return {'loss': torch.tensor({0.1: [1.0, 9.0], 0.2: [2.0, 3.0]}[rate])[seeds]}\n"
+    assert kept(page, SETUP, losses).ends.best("rate").rate == 0.2
+
+
 def test_the_page_says_in_one_line_what_was_run(page, capsys):
     kept(page, SETUP, HELPERS, MEASURE)
     said = capsys.readouterr().out.strip().splitlines()[-1]

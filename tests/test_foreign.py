@@ -202,11 +202,13 @@ def test_controls_move_words_numbers_and_picture(book, url, open_page, width, th
 
 def test_another_plotly_draws_the_same_by_what_it_makes_public(book, url, open_page):
     script = (book.page.parent / "_static" / "plusx" / "plotly.min.js").read_text(encoding="utf8")
-    (known,) = re.findall('known = "([0-9.]+)"', (extension.EXPLORE / "explore.js").read_text(encoding="utf8"))
+    (understood,) = re.findall(
+        'understood = "([0-9.]+)"', (extension.EXPLORE / "explore.js").read_text(encoding="utf8")
+    )
     shown, redrawn = [], []
-    for version in (known, "4.0.9"):
+    for version in (understood, "4.0.9"):
         page, _, _ = open_page("about:blank")
-        body = script.replace(f'"{known}"', f'"{version}"')
+        body = script.replace(f'"{understood}"', f'"{version}"')
         page.route(
             "**/plotly.min.js", lambda route, _, body=body: route.fulfill(body=body, content_type="text/javascript")
         )

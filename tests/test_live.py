@@ -127,7 +127,7 @@ def test_what_the_page_for_other_books_links_follows(monkeypatch):
 
 
 def test_a_control_that_would_hide_a_part_of_every_widget_is_refused():
-    for name in ("layout", "known", "observe"):
+    for name in ("layout", "computed", "observe"):
         function = eval(f"lambda {name}: scene(True, 'relu', 1, 0)")
         with pytest.raises(ExploreError, match=f"every widget has a '{name}' of its own. Rename that control"):
             lively(function, **{name: [1, 2]})

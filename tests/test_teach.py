@@ -29,7 +29,7 @@ def soup(path):
 
 
 def chapters(site):
-    return sorted(site.glob("chapters/[0-9]*.html"))
+    return sorted(site.glob("chapters/*.html"))
 
 
 def text_of(html):

@@ -49,9 +49,9 @@ def write_held_out():
     """
     text, kept = texts()
     size, quote = TASKS["characters"].places + 1, 32
-    quotes = {text[i : i + quote] for i in range(len(text) - quote + 1)}
+    known = {text[i : i + quote] for i in range(len(text) - quote + 1)}
     windows = [kept[i : i + size] for i in range(len(kept) - size + 1)]
-    new = [w for w in windows if not any(w[i : i + quote] in quotes for i in range(size - quote + 1))]
+    new = [w for w in windows if not any(w[i : i + quote] in known for i in range(size - quote + 1))]
     picked = [new[(len(new) - 1) * i // 255] for i in range(256)]
     (CHECKPOINTS / "held-out.txt").write_text("".join(picked), "utf8")
 

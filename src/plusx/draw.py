@@ -8,7 +8,7 @@ import numpy as np
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HEIGHTS = {1: 400, 2: 560}  # of a figure with so many panels, in pixels; more have 640
-_LABELLED, _BARE = 60, 20  # between two panels, in pixels: with the upper one's axis and without
+_LABELLED, _BARE = 70, 20  # between two panels, in pixels: with the upper one's axis and without
 _MARGINS = 72  # above and below all panels, in pixels
 
 
@@ -132,7 +132,7 @@ def beside_the_stream(title, nets, diagram=""):
     return figure(
         title,
         panel(above, y=log_axis("branch / stream", -3, 1.5)),
-        panel(below, y=dict(title="left of x", range=[-0.15, 1.08]), x=dict(title="block", range=[0, deepest + 0.5])),
+        panel(below, y=dict(title="left of x", range=[-0.15, 1.08]), x=dict(title="block", range=[0, 1.05 * deepest])),
         diagram=diagram,
     )
 
@@ -158,9 +158,7 @@ def figure(title, *panels, height=None, diagram=""):
         bottom = top - room * each["tall"]
         layout[f"yaxis{y[1:]}"] = each["y"] | dict(domain=[max(bottom, 0), top], anchor=x)
         if each["x"] is not None:
-            # Below another panel plotly would put the title nearer to the next one.
-            title = dict(text=each["x"].get("title", ""), standoff=6)
-            layout[f"xaxis{x[1:]}"] = each["x"] | dict(title=title, anchor=y)
+            layout[f"xaxis{x[1:]}"] = each["x"] | dict(anchor=y)
         for part in each["parts"]:
             if part["type"] == "line":
                 refs = {key: part[key].format(x=x, y=y) for key in ("xref", "yref")}

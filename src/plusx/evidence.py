@@ -184,7 +184,7 @@ class Evidence:
     def best(self, over, **point):
         """The point with the lowest median loss over the values of one argument, such as the learning rate."""
         found = [self.at(**point, **{over: value}) for value in self.grid[over]]
-        return min(found, key=lambda each: each.loss.median())
+        return min(found, key=lambda each: np.median(each.loss))
 
 
 def _rounded(values):

@@ -18,7 +18,7 @@
   const alike = (value, before) => value?.length === before?.length;
   const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
   const unmovable = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
-  const known = "4.1.1"; // the plotly.js whose inner steps `move` takes
+  const understood = "4.1.1"; // the plotly.js whose inner steps `move` takes
   /** For each type of trace the keys that `move` may change, and whether it may make that change of one. */
   const movable = {
     scatter: { x: points, y: points, text: (value, before) => Array.isArray(value) === Array.isArray(before), name: () => true },
@@ -207,7 +207,7 @@
   /** A function behind a kernel, by the messages of an anywidget's model. What has come is remembered. */
   class Kernel {
     constructor(model, el) {
-      Object.assign(this, { model, el, known: new Map(), file: "kernel", answered: () => {} });
+      Object.assign(this, { model, el, computed: new Map(), file: "kernel", answered: () => {} });
       this.heard = (answer, buffers) => this.hear(answer, buffers);
       model.on("msg:custom", this.heard);
     }
@@ -216,12 +216,12 @@
     async hear({ state, error, plotly }, buffers) {
       if (plotly) this.gotScript?.(await unzip(buffers[0]).blob());
       if (!state) return;
-      if (!error) this.known.set(state.join(), (await decode(buffers[0])).figure);
+      if (!error) this.computed.set(state.join(), (await decode(buffers[0])).figure);
       this.answered(state, error);
     }
 
     figure(state) {
-      return this.known.get(state.join());
+      return this.computed.get(state.join());
     }
 
     ask(state) {
@@ -584,7 +584,7 @@
      * in axes' names and ranges.
      */
     moved(next) {
-      if (!this.drawn || this.plotly.version !== known) return null;
+      if (!this.drawn || this.plotly.version !== understood) return null;
       const { data, layout } = next;
       const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
       const isPlain = (trace) => (trace.type ?? "scatter") in movable && trace.x && !unmovable.some((key) => key in trace);
@@ -631,7 +631,7 @@
 
     /**
      * Draws moved leaves by plotly's inner steps for traces, without its defaults and axes, most of a redraw. These
-     * steps are no public interface: `known` is their version, and tests compare with freshly drawn pictures.
+     * steps are no public interface: `understood` is their version, and tests compare with freshly drawn pictures.
      */
     move(leaves, next) {
       const { data, calcdata, _fullData, _fullLayout } = this.plot;

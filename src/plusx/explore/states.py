@@ -19,7 +19,7 @@ import numpy as np
 
 from .controls import Control, ExploreError
 from .diagram import draw
-from .figures import normalise
+from .figures import normalise, upper_halves
 
 
 class Budget(NamedTuple):
@@ -202,11 +202,5 @@ class _Pool:
         return {"$": [self.offsets[key], *node.shape]}
 
     def words(self) -> np.ndarray:
-        """The upper halves of the numbers' float64 bits, rounded to nearest, as little-endian uint32."""
-        numbers = np.concatenate([np.zeros(0), *self.arrays])
-        bits = numbers.view(np.uint64)
-        largest = np.uint64(0x7FEF_FFFF_0000_0000)  # rounding must not turn the largest doubles into infinity
-        rounds = (bits & np.uint64(0x7FFF_FFFF_FFFF_FFFF)) < largest
-        bits = np.where(rounds, bits + np.uint64(0x8000_0000), bits)
-        words = (bits >> np.uint64(32)).astype("<u4")
-        return np.where(np.isnan(numbers), np.uint32(0x7FF8_0000), words)
+        """All numbers, as `upper_halves` writes them."""
+        return upper_halves(np.concatenate([np.zeros(0), *self.arrays]))
