@@ -1,4 +1,4 @@
-"""plusx.resnet against torch.nn and the papers' counts; chapter 6's ResNets against those of torchvision and transformers."""
+"""plusx.resnet against torch.nn and the papers' counts; chapter 6's nets against torchvision's and transformers'."""
 
 import math
 import warnings
@@ -314,10 +314,11 @@ def test_the_chapters_block_computes_what_the_modules_does(orders, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_chapters_nets_are_those_of_the_module_where_the_ends_agree(orders, order):
-    nets = orders.side_by_side(order, [(False,), (True,)])
+    seeds, last_norm = range(3), "pre-activation" in order
+    nets = orders.variants(order, seeds)
     x = randn(BATCH, 40)
-    ours = nets(nets.same(x)).unflatten(0, (2, 3))[int("pre-activation" in order)]
-    close(ours, torch.stack([resnet_mlp(40, 32, 12, 10, order=order, seed=seed)(x) for seed in orders.SEEDS]))
+    ours = nets(nets.same(x)).unflatten(0, (4, 3))[orders.VARIANTS.index((last_norm, False))]
+    close(ours, torch.stack([resnet_mlp(40, 32, 12, 10, order=order, seed=seed)(x) for seed in seeds]))
 
 
 def test_branches_that_start_at_zero_leave_only_the_skip(orders):
