@@ -116,8 +116,8 @@ def test_the_still_picture_has_the_lines_where_plotly_has_them():
     drawn = still(normal, 720, "p")
     path = r'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+) "[^>]*stroke: '
     level, moment = (re.search(path + colour, drawn) for colour in ("#d55e00", "#0baa53"))
-    assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([64, 273, 704, 273], abs=1)
-    assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([224, 352, 224, 36], abs=1)
+    assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([66, 273, 704, 273], abs=1)
+    assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([225.5, 352, 225.5, 36], abs=1)
 
 
 def test_the_books_picture_has_the_same_axes_for_every_net():

@@ -35,7 +35,7 @@ def curve(root, colour="#0a78bd"):
 @pytest.mark.parametrize("width", [720, 360])
 def test_a_line_spans_the_plot_between_the_margins(width):
     points = curve(svg([dict(x=[0, 1], y=[0, 1], mode="lines")], width, yaxis={"range": [0, 1]}))
-    expected = np.array([[64 / width, (400 - 48) / 400], [(width - 16) / width, 36 / 400]])
+    expected = np.array([[66 / width, (400 - 48) / 400], [(width - 16) / width, 36 / 400]])
     np.testing.assert_allclose(points, expected, atol=2e-3)
 
 
@@ -164,7 +164,7 @@ def test_markers_look_in_legend_and_still_as_plotly_draws_them(open_page):
         dict(x=[i], y=[0], mode="markers", name=f"trace {i}", marker={"color": "#0a78bd", "size": 20, **look})
         for i, look in enumerate(LOOKS)
     ]
-    size = dict(width=720, height=400, margin=dict(l=64, r=16, t=36, b=48))
+    size = dict(width=720, height=400, margin=dict(l=66, r=16, t=36, b=48))
     _, figure = normalise({"data": data, "layout": {"title": "t", **size}}, "f()")
     page, _, _ = open_page("about:blank", solid=False)
     page.set_viewport_size({"width": 1280, "height": 1400})
@@ -209,7 +209,7 @@ def test_symbols_by_point_are_each_drawn_and_the_legend_shows_the_first():
 @pytest.mark.parametrize("span", [[0, 1.2], [-0.6, 1], [-1, 3], [-0.6, 7.1], [-30, 2]])
 def test_a_logarithmic_axis_has_the_ticks_that_plotly_gives_it(open_page, span, domain):
     axis = dict(type="log", range=span, domain=domain, exponentformat="power")
-    data, size = [dict(x=[0, 1], y=[1, 1])], dict(width=720, height=620, margin=dict(l=64, r=16, t=12, b=48))
+    data, size = [dict(x=[0, 1], y=[1, 1])], dict(width=720, height=620, margin=dict(l=66, r=16, t=12, b=48))
     drawn = svg(data, **size, yaxis=axis, xaxis=dict(range=[-1, 2], tickvals=[]))
     mine = [text.text for text in drawn.iter("text")]
     page, _, _ = open_page("about:blank", solid=False)

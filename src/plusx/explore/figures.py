@@ -50,7 +50,7 @@ _SCENE = {
 }
 _LAYOUT = {
     "height": HEIGHT,
-    "margin": {"l": 64, "r": 16, "t": 36, "b": 48},
+    "margin": {"l": 66, "r": 16, "t": 36, "b": 48},
     "font": {"family": "system-ui, sans-serif", "size": 13, "color": "ink"},
     "paper_bgcolor": "rgba(0,0,0,0)",
     "plot_bgcolor": "rgba(0,0,0,0)",
