@@ -249,7 +249,7 @@ def test_on_paper_each_explorer_is_a_picture_and_contents_give_pages(two_chapter
         return still.width > 400 && still.height > 200 && root.querySelector('.px-result').checkVisibility(); })""")
     assert len(pictures) == 7 and all(pictures)
     assert page.evaluate("document.documentElement.scrollWidth") <= 660
-    assert page.locator(".solution").count() == page.locator("[id$='--solutions'] .solution").count() == 8
+    assert page.locator(".solution").count() == page.locator("[id$='--solutions'] .solution").count() == 9
     assert page.locator(".solution section p:visible").count() > 8
     broken = page.locator("a[href^='#']").evaluate_all(
         "all => all.map((a) => decodeURIComponent(a.hash.slice(1))).filter((id) => !document.getElementById(id))"
