@@ -1,4 +1,4 @@
-"""Chapter 16's table: every number is one that another chapter printed, and every verdict fits its numbers."""
+"""Chapter 17's table: every number is one that another chapter printed, and every verdict fits its numbers."""
 
 import copy
 import html
@@ -12,7 +12,7 @@ from browser import ROOT
 from bs4 import BeautifulSoup
 from chapter_code import chapter_code, printed
 
-STEM = "16-claims-tested"
+STEM = "17-claims-tested"
 CELLS = ["lookup-chapters", "claims-one", "claims-two", "claims-three", "verdicts"]
 
 

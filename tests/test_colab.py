@@ -104,7 +104,7 @@ def test_a_chapter_opened_alone_fetches_the_book_and_runs(moved, colab, tmp_path
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{moved}.insteadOf")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/someone/plusx")
-    chapter = moved / "chapters" / "16-claims-tested.ipynb"  # reads its neighbours, and the digits
+    chapter = moved / "chapters" / "17-claims-tested.ipynb"  # reads its neighbours, and the digits
     ran = colab(chapter)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("widgets allowed\n")

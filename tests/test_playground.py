@@ -207,7 +207,7 @@ def test_the_page_loads_no_net_unasked_and_other_pages_nothing_at_all(site_url, 
     page.click(".pg-load")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
     assert foreign == errors == []
-    other, _, _ = open_page(f"{site_url}/chapters/16-claims-tested.html")
+    other, _, _ = open_page(f"{site_url}/chapters/17-claims-tested.html")
     other.wait_for_load_state("networkidle")
     assert not [name for name in asked(other) if re.search(r"onnx|/ort\.|/playground", name)]
 
@@ -281,7 +281,7 @@ def test_a_damaged_table_is_told_and_the_nets_still_load(open_page, site_url, ne
             payload = base64.b64encode(gzip.compress(b"\0" * 1000)).decode()
         return route.fulfill(body=f'{head}"{payload}"{tail}', content_type="text/javascript")
 
-    page.route("**/17-playground-playground.js", spoil)
+    page.route("**/16-playground-playground.js", spoil)
     page.goto(f"{site_url}/{PAGE}")
     page.wait_for_selector(".px-message:has-text('damaged or missing')")
     page.click(".pg-load")

@@ -1,15 +1,15 @@
-"""Train the nets of the playground, and write down how: `python tools/train_playground.py`.
+"""Train the nets of the playground and their relatives, and write down how: `python tools/train_playground.py`.
 
-With numbers behind it, it trains the same nets from these seeds instead of 0; chapter 17 compares 0, 1 and 2.
+The page has those of seed 0. The chapters on transformers compare text nets of five seeds, and three that are wider.
+With names behind it, such as `wide-2`, it trains these alone.
 
 The text is the reference of the Python language that ships with Python (`pydoc_data.topics`),
-so another version of Python trains on slightly another text. Both nets, under five minutes on
-two cores. Beside each checkpoint lies a .json with the settings, the hashes of this script and
+so another version of Python trains on slightly another text. All nets, half an hour on two
+cores. Beside each checkpoint lies a .json with the settings, the hashes of this script and
 of the checkpoint, the losses in training, and the loss on data that was held out.
 """
 
 import hashlib
-import itertools
 import json
 import math
 import multiprocessing
@@ -22,12 +22,14 @@ from pydoc_data.topics import topics
 import torch
 from safetensors.torch import save_file
 
-from plusx.switched import CHECKPOINTS, TASKS, Switched, checkpoint_path, encode, held_out, losses
+from plusx.switched import CHECKPOINTS, NETS, Switched, checkpoint_path, encode, held_out, losses
 
 SETTINGS = {
     "characters": {"steps": 1800, "batch": 32, "rate": 3e-3, "warm_up": 100},
     "sorting": {"steps": 1800, "batch": 64, "rate": 3e-3, "warm_up": 100},
+    "wide": {"steps": 1800, "batch": 32, "rate": 3e-3, "warm_up": 100},
 }
+SEEDS = {"characters": 5, "sorting": 3, "wide": 3}
 SIMPLER = {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."}
 
 
@@ -36,7 +38,7 @@ def texts():
     parts = ["", ""]
     for name in sorted(topics):
         text = "".join(SIMPLER.get(c, c) for c in topics[name])
-        text = "".join(c for c in text if c in TASKS["characters"].alphabet)
+        text = "".join(c for c in text if c in NETS["characters"].alphabet)
         cut = len(text) * 9 // 10
         parts = [parts[0] + text[:cut], parts[1] + text[cut:]]
     return parts
@@ -48,7 +50,7 @@ def write_held_out():
     Topics quote one another, so only windows of which no 32 characters in a row stand in the text to train on.
     """
     text, kept = texts()
-    size, quote = TASKS["characters"].places + 1, 32
+    size, quote = NETS["characters"].places + 1, 32
     known = {text[i : i + quote] for i in range(len(text) - quote + 1)}
     windows = [kept[i : i + size] for i in range(len(kept) - size + 1)]
     new = [w for w in windows if not any(w[i : i + quote] in known for i in range(size - quote + 1))]
@@ -58,7 +60,7 @@ def write_held_out():
 
 def batches(name, size, generator):
     """Endless batches of tokens, (size, n)."""
-    task = TASKS[name]
+    task = NETS[name]
     if not task.causal:
         while True:
             n = int(torch.randint(1, task.places + 1, (1,), generator=generator))
@@ -79,7 +81,7 @@ def train(name, seed, stop=None):
     """A net and its losses before each step; `stop` ends the training earlier."""
     settings = SETTINGS[name]
     torch.manual_seed(seed)
-    net = Switched(TASKS[name])
+    net = Switched(NETS[name])
     adam = torch.optim.AdamW(net.parameters(), settings["rate"], betas=(0.9, 0.98), weight_decay=0.01)
     plan = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: rate(step, settings["steps"], settings["warm_up"]))
     generator = torch.Generator().manual_seed(seed)
@@ -111,10 +113,12 @@ def make(name, seed):
     seconds = time.perf_counter() - start
     checkpoint = checkpoint_path(name, seed)
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    if name == "wide":  # half the precision is half the file
+        net.half()
     save_file(net.state_dict(), checkpoint)
     record = {
         "settings": {**SETTINGS[name], "seed": seed},
-        "task": TASKS[name]._asdict(),
+        "task": NETS[name]._asdict(),
         "sha256": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (Path(__file__), checkpoint)},
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -128,6 +132,7 @@ def make(name, seed):
 
 if __name__ == "__main__":
     write_held_out()
-    seeds = [int(seed) for seed in sys.argv[1:]] or [0]
+    everything = [f"{name}-{seed}" for name, count in SEEDS.items() for seed in range(count)]
+    asked = [which.rsplit("-", 1) for which in sys.argv[1:] or everything]
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        pool.starmap(make, itertools.product(TASKS, seeds), chunksize=1)
+        pool.starmap(make, [(name, int(seed)) for name, seed in asked], chunksize=1)
