@@ -44,5 +44,5 @@ def playground_cells():
     """Chapter 16's playground without the searches before it, and so without its challenges."""
     cells = code_of("16-playground")
     nets = 'nets = {name: load(name) for name in ("characters", "sorting")}\nnet = nets["characters"]'
-    off = cells["one-switch"].split("\n\n\n@torch.no_grad")[0]
+    off = cells["one-switch"].split("\n\n\ndef without_one")[0]
     return [cells["setup-torch"], nets, off, cells["presets"], "playground(nets, presets, [])"]
