@@ -24,10 +24,8 @@ def chapter_code(stem, *cells, **names):
                 f"chapter_code: {stem} has no code cell '{cell}'; it has {', '.join(sources)}. "
                 "Was it renamed? Rename it in the test too."
             )
-        python, name = (
-            TransformerManager().transform_cell(sources[cell]),
-            f"{stem}:{cell}",
-        )  # IPython's commands are none
+        name = f"{stem}:{cell}"
+        python = TransformerManager().transform_cell(sources[cell])  # IPython's commands are none
         linecache.cache[name] = len(python), None, python.splitlines(True), name  # evidence looks its code up
         exec(compile(python, name, "exec"), namespace)
     return SimpleNamespace(**namespace)

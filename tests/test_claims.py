@@ -111,7 +111,7 @@ def test_every_reading_is_a_row_of_a_checked_table(page, site):
     assert len(rows) == len(page.both) > 30
     for row, claim in zip(rows, page.both):
         assert row.td.text.startswith(claim.said) and row.select("strong")[-1].text == page.kind(claim)
-        assert len(row.select("li")) == len(claim.readings)
+        assert len(row.select("li")) >= len(claim.readings)  # one of both kinds of net stands in both columns
         assert (site / "chapters" / row.select("td")[-1].a["href"]).exists()
 
 
