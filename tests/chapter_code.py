@@ -1,5 +1,6 @@
 """The code a reader sees: named cells of a chapter, executed, so that tests test that and no copy; its outputs."""
 
+import linecache
 from types import SimpleNamespace
 
 import nbformat
@@ -23,8 +24,10 @@ def chapter_code(stem, *cells, **names):
                 f"chapter_code: {stem} has no code cell '{cell}'; it has {', '.join(sources)}. "
                 "Was it renamed? Rename it in the test too."
             )
+        name = f"{stem}:{cell}"
         python = TransformerManager().transform_cell(sources[cell])  # IPython's commands are none
-        exec(compile(python, f"{stem}:{cell}", "exec"), namespace)
+        linecache.cache[name] = len(python), None, python.splitlines(True), name  # evidence looks its code up
+        exec(compile(python, name, "exec"), namespace)
     return SimpleNamespace(**namespace)
 
 
