@@ -1,0 +1,438 @@
+"""plusx.gates on models of other people: what is found, and what a gate does, against hooks on their modules."""
+
+import contextlib
+import operator
+
+import pytest
+import torch
+import transformers
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from plusx.gates import switches
+
+TOKENS = torch.tensor([[5, 1, 4, 1, 3], [2, 7, 1, 8, 2]])
+IMAGES = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+SMALL = dict(vocab_size=50, hidden_size=32, intermediate_size=64, num_hidden_layers=3, num_attention_heads=2)
+ENDS = dict(bos_token_id=0, eos_token_id=0, pad_token_id=0)
+
+
+def made(kind, **settings):
+    """A small one of `transformers`, with random weights."""
+    config = getattr(transformers, f"{kind}Config")
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        return getattr(transformers, MODELS[kind][0])(config(**MODELS[kind][1] | settings)).eval()
+
+
+# The class, its size, an input, how many residual additions it has, and the module that writes at one of them.
+MODELS = {
+    "GPT2": (
+        "GPT2LMHeadModel",
+        dict(vocab_size=50, n_layer=3, n_head=2, n_embd=32, **ENDS),
+        TOKENS,
+        6,
+        {2: "transformer.h.1.attn", 5: "transformer.h.2.mlp"},
+    ),
+    "Llama": ("LlamaForCausalLM", SMALL, TOKENS, 6, {0: "model.layers.0.self_attn", 3: "model.layers.1.mlp"}),
+    "Bert": (
+        "BertModel",
+        SMALL,
+        TOKENS,
+        6,
+        {0: "encoder.layer.0.attention.output.dense", 5: "encoder.layer.2.output.dense"},
+    ),
+    "ResNet": (
+        "ResNetModel",
+        dict(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 2], layer_type="basic"),
+        IMAGES,
+        3,
+        {0: "encoder.stages.0.layers.0.layer", 1: "encoder.stages.1.layers.0.layer"},
+    ),
+    "GPTNeoX": ("GPTNeoXForCausalLM", SMALL | ENDS, TOKENS, 3, {}),  # attention and FFN in one addition
+    "ViT": ("ViTModel", SMALL | dict(image_size=32, patch_size=8), IMAGES, 6, {3: "layers.1.mlp"}),
+    "T5": (
+        "T5EncoderModel",
+        dict(vocab_size=50, d_model=32, d_ff=64, num_layers=2, num_heads=2, d_kv=16, **ENDS),
+        TOKENS,
+        4,
+        {3: "encoder.block.1.layer.1.DenseReluDense"},
+    ),
+    "DebertaV2": (  # attention adds scores of two kinds
+        "DebertaV2Model",
+        SMALL | dict(relative_attention=True, pos_att_type=["p2c", "c2p"], max_relative_positions=8),
+        TOKENS,
+        6,
+        {1: "encoder.layer.0.output.dense"},
+    ),
+    "Mixtral": ("MixtralForCausalLM", SMALL | dict(num_key_value_heads=1, num_local_experts=2, **ENDS), TOKENS, 6, {}),
+    "Mamba": ("MambaForCausalLM", dict(vocab_size=50, hidden_size=32, num_hidden_layers=3), TOKENS, 3, {}),
+    "Albert": ("AlbertModel", SMALL | dict(embedding_size=16), TOKENS, 6, {}),  # one layer, three times
+}
+each = pytest.mark.parametrize("kind", MODELS)
+
+
+@contextlib.contextmanager
+def writing_nothing(model, path):
+    """While this lasts, what one module gives is 0."""
+
+    def zeroed(module, given, output):
+        return (output[0] * 0, *output[1:]) if isinstance(output, tuple) else output * 0
+
+    hook = model.get_submodule(path).register_forward_hook(zeroed)
+    yield
+    hook.remove()
+
+
+@torch.no_grad()
+def answer(model, *inputs):
+    return model(*inputs)[0]
+
+
+def hooks(model):
+    return [hook for part in model.modules() for hook in (*part._forward_hooks, *part._forward_pre_hooks)]
+
+
+@each
+def test_gates_at_1_change_nothing_and_every_other_gate_something(kind):
+    model, given, count = made(kind), *MODELS[kind][2:4]
+    plain = answer(model, given)
+    gates = switches(model, given)
+    assert len(gates.places) == count
+    with gates:
+        assert torch.equal(answer(model, given), plain)
+    assert torch.equal(answer(model, given), plain)
+    for numbers in gates.skip, gates.branch:
+        for at in range(count):
+            numbers[at] = 0.5
+            with gates:
+                assert not torch.allclose(answer(model, given), plain), gates
+            numbers[at] = 1
+
+
+@each
+def test_a_gate_at_0_is_the_model_whose_module_writes_nothing(kind):
+    model, given, _, modules = made(kind), *MODELS[kind][2:]
+    for bias in (part.bias for part in model.modules() if getattr(part, "bias", None) is not None):
+        nn.init.normal_(bias)  # what is zeroed in the wrong place shows
+    for at, path in modules.items():
+        gates = switches(model, given)
+        gates.branch[at] = 0
+        with gates:
+            gated = answer(model, given)
+        with writing_nothing(model, path):
+            assert torch.equal(gated, answer(model, given)), path
+        assert not torch.equal(gated, answer(model, given))
+
+
+def test_a_module_that_writes_nothing_is_told_by_its_place():
+    gates = switches(made("GPT2"), TOKENS)
+    assert [place.module for place in gates.places[:3]] == ["transformer.h.0", "transformer.h.0", "transformer.h.1"]
+    assert repr(gates).startswith("6 residual additions\n  0  transformer.h.0  modeling_gpt2.py:")
+
+
+def test_one_layer_three_times_has_gates_for_each_time():
+    model = made("Albert")
+    gates = switches(model, TOKENS)
+    assert [place.time for place in gates.places] == [1, 1, 2, 2, 3, 3]
+    gates.skip[2:], gates.branch[2:] = 0.5, 0.5  # x/2 + F(x)/2 before a norm without its small constant
+    with gates:
+        torch.testing.assert_close(answer(model, TOKENS), answer(made("Albert"), TOKENS), rtol=1e-3, atol=1e-3)
+
+
+def test_text_is_written_with_a_cache_as_without():
+    model = made("GPT2", initializer_range=1.0)
+    gates = switches(model, TOKENS)
+    gates.branch[[1, 4]] = 0
+    settings = dict(max_new_tokens=6, do_sample=False, pad_token_id=0, attention_mask=torch.ones_like(TOKENS))
+    with gates:
+        with_cache, without = (model.generate(TOKENS, use_cache=cache, **settings) for cache in (True, False))
+    assert with_cache.tolist() == without.tolist() != model.generate(TOKENS, **settings).tolist()
+
+
+class Block(nn.Module):
+    def __init__(self, width, add):
+        super().__init__()
+        self.norm, self.linear, self.add = nn.LayerNorm(width), nn.Linear(width, width), add
+
+    def forward(self, x):
+        return self.add(x, self.linear(self.norm(x)))
+
+
+def blocks(add=operator.add, count=3):
+    torch.manual_seed(0)
+    return nn.Sequential(*[Block(4, add) for _ in range(count)])
+
+
+def in_the_branch(x, y):
+    y += x
+    return y
+
+
+def in_the_stream(x, y):
+    x = x.clone()
+    x += y
+    return x
+
+
+X = torch.randn(5, 4, generator=torch.Generator().manual_seed(1))
+WAYS_TO_ADD = {
+    "+": operator.add,
+    "the other way round": lambda x, y: y + x,
+    "+= to the branch": in_the_branch,
+    "+= to the stream": in_the_stream,
+    "add_": lambda x, y: y.add_(x),
+    "torch.add": torch.add,
+    "by name": lambda x, y: torch.add(input=x, other=y),
+    "alpha": lambda x, y: x.add(y / 2, alpha=2),
+    "sum": lambda x, y: sum([x, y]),
+    "another size": lambda x, y: 1.0 * x + y,
+}
+
+
+@pytest.mark.parametrize("name", WAYS_TO_ADD)
+def test_ways_to_add(name):
+    model = blocks(WAYS_TO_ADD[name])
+    gates = switches(model, X)
+    assert [place.module for place in gates.places] == ["0", "1", "2"]
+    gates.branch[1], gates.skip[2] = 0.5, 0
+    x = model[0](X)
+    x = x + 0.5 * model[1].linear(model[1].norm(x))
+    x = model[2].linear(model[2].norm(x))
+    with gates:
+        torch.testing.assert_close(model(X), x)
+
+
+@pytest.mark.parametrize("name", WAYS_TO_ADD)
+def test_gradients_go_through_gates_and_to_them(name):
+    model = blocks(WAYS_TO_ADD[name])
+    gates = switches(model, X)
+    gates.branch.requires_grad_()
+    with gates:
+        model(X).square().sum().backward()
+    step = 1e-3
+    for at in range(3):
+        ends = []
+        for sign in 1, -1:
+            moved = switches(model, X)
+            moved.branch[at] += sign * step
+            with moved:
+                ends.append(model(X).square().sum().item())
+        torch.testing.assert_close(gates.branch.grad[at].item(), (ends[0] - ends[1]) / (2 * step), rtol=1e-2, atol=1e-2)
+    assert model[0].linear.weight.grad.norm() > 0
+
+
+def test_a_closed_gate_has_a_gradient_too():
+    model = blocks()
+    gates = switches(model, X)
+    gates.branch = torch.zeros(3, requires_grad=True)
+    with gates:
+        model(X).sum().backward()
+    torch.testing.assert_close(gates.branch.grad[2], model[2].linear(model[2].norm(X)).sum())
+
+
+def test_a_gate_for_each_token():
+    model = blocks()
+    gates = switches(model, X)
+    gates.branch = torch.ones(3, 5, 1)
+    gates.branch[1:, 2:] = 0
+    with gates:
+        gated = model(X)
+    assert torch.equal(gated, torch.cat([model(X)[:2], model[0](X)[2:]]))
+
+
+def test_a_closed_gate_leaves_nothing_of_what_is_infinite():
+    model = blocks(lambda x, y: x + y / 0)
+    gates = switches(model, X)
+    gates.branch[:] = 0
+    with gates:
+        assert torch.equal(model(X), X)
+
+
+def test_the_search_touches_nothing():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), *blocks()).train()
+    model[0].weight.requires_grad_(False)
+
+    def state():
+        return [(id(t), t.requires_grad, t.grad, t.tolist()) for t in model.state_dict(keep_vars=True).values()]
+
+    before = state()
+    with torch.no_grad():
+        switches(model, X)
+    assert state() == before
+    assert not hooks(model)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
+def test_it_works_with_and_without_gradients(mode):
+    model = blocks().requires_grad_(False)
+    with mode():
+        gates = switches(model, X)
+        gates.branch[:] = 0
+        with gates:
+            assert torch.equal(model(X), X)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_model_keeps_its_precision(dtype):
+    model, x = blocks().to(dtype), X.to(dtype)
+    gates = switches(model, x)
+    with gates:
+        assert model(x).dtype is dtype and torch.equal(model(x), model(x))
+    plain = model(x)
+    gates.skip = gates.skip.double()
+    with gates:
+        assert torch.equal(model(x), plain)
+    half = made("GPT2").to(torch.bfloat16)
+    assert len(switches(half, TOKENS).places) == 6
+
+
+class Allocated(nn.Module):
+    """Writes what each block gives into memory of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = blocks()
+        self.register_buffer("kept", torch.zeros(4, 5, 4))
+
+    def forward(self, x):
+        self.kept[0] = x
+        for at, block in enumerate(self.blocks):
+            self.kept[at + 1] = block(self.kept[at].clone())
+        return self.kept[-1].clone()
+
+
+def test_memory_of_the_model_is_its_own():
+    model = Allocated().requires_grad_(False)
+    gates = switches(model, X)
+    assert len(gates.places) == 3 and not model.kept.any() and not model.kept.requires_grad
+    gates.branch[:] = 0
+    with gates:
+        assert torch.equal(model(X), X)
+
+
+def test_two_models_at_once():
+    one, two = blocks(), blocks(lambda x, y: y + x)
+    gates = [switches(model, X) for model in (one, two)]
+    gates[0].branch[:] = 0
+    gates[1].skip[:] = 0
+    alone = []
+    for model, own in zip((one, two), gates):
+        with own:
+            alone.append(model(X))
+    with gates[0], gates[1]:
+        assert torch.equal(one(X), alone[0]) and torch.equal(two(X), alone[1])
+    with gates[1], gates[0]:
+        assert torch.equal(one(X), alone[0]) and torch.equal(two(X), alone[1])
+
+
+def test_two_pairs_of_gates_on_one_model_multiply():
+    model = blocks()
+    first, second, both = (switches(model, X) for _ in range(3))
+    first.branch[1], second.branch[1], both.branch[1] = 0.5, 0.25, 0.125
+    with both:
+        wanted = model(X)
+    with first, second:
+        torch.testing.assert_close(model(X), wanted)
+
+
+def test_after_an_error_inside_it_goes_on():
+    model = blocks()
+    gates = switches(model, X)
+    gates.branch[:] = 0
+    with gates:
+        with pytest.raises(RuntimeError, match="are in use"), gates:
+            pass
+        with pytest.raises(RuntimeError, match="normalized_shape"):
+            model(torch.randn(5, 3))
+        assert torch.equal(model(X), X)
+    with pytest.raises(KeyError), gates:
+        raise KeyError
+    assert not hooks(model)
+
+
+def test_keyword_arguments_and_nested_inputs():
+    model = made("Bert")
+    mask = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 1, 0, 0]])
+    assert len(switches(model, input_ids=TOKENS, attention_mask=mask).places) == 6
+
+    class Nested(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = blocks(count=1)
+
+        def forward(self, given):
+            return self.block(given["x"][0])
+
+    assert len(switches(Nested(), dict(x=[X])).places) == 1
+
+
+def test_gates_that_backward_would_pass_by_are_told_of():
+    model = blocks()
+    gates = switches(model, X)
+    gates.branch[1] = 0.5
+    with gates:
+        loss = checkpoint(model, X, use_reentrant=False).sum()
+        with pytest.raises(RuntimeError, match="different number of tensors"):  # torch runs the model again, ungated
+            loss.backward()
+
+
+def test_layers_of_torch_are_found_and_gated_where_they_would_be_fused():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model, x = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval(), torch.randn(2, 5, 8)
+    gates = switches(model, x)
+    assert len(gates.places) == 4
+    gates.branch[:] = 0
+    with torch.no_grad(), gates:
+        written_off = model(x)
+    for part in model.layers:
+        x = part.norm2(part.norm1(x))
+    torch.testing.assert_close(written_off, x)
+
+
+def test_what_is_no_residual_addition_has_no_gate():
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.token, self.place = nn.Embedding(9, 4), nn.Embedding(9, 4)
+
+        def forward(self, tokens):
+            x = self.token(tokens) + self.place(tokens)  # two tables
+            x = x + 2 * x  # no weights on the way
+            turned = x.cos() + x.sin()
+            return turned + 1
+
+    with pytest.raises(ValueError, match="no residual addition in Sums. In none of 3 additions of two tensors"):
+        switches(Sums(), TOKENS)
+    with pytest.raises(ValueError, match="no residual addition in Sequential. In none of 0 additions"):
+        switches(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), X)
+
+
+def test_a_closed_gate_that_was_never_met_is_told_of():
+    model = blocks()
+    gates = switches(model, X)
+    with gates:
+        pass
+    gates.branch[2] = 0
+    with pytest.raises(RuntimeError, match="gate 2 is not 1, and its addition in 2, test_gates.py:"), gates:
+        model[0](X)
+
+
+def test_a_loop_that_runs_longer_is_told_of():
+    class Loop(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = blocks(count=1)[0]
+
+        def forward(self, x, times):
+            for _ in range(times):
+                x = self.block(x)
+            return x
+
+    model = Loop()
+    gates = switches(model, X, 2)
+    gates.branch[1] = 0
+    with gates:
+        assert torch.equal(model(X, 2), model.block(X))
+        with pytest.raises(RuntimeError, match="adds for time 3 in one run, more often"):
+            model(X, 3)
