@@ -101,7 +101,7 @@ FORWARD = """async (rounds) => {
   const forward = [], switched = [];
   for (let round = 0; round < rounds; round++) {
     const begun = performance.now();
-    await plusx.engine.ask('characters', text, plusx.switches, tokens);
+    await plusx.engine.ask({ net: 'characters', tokens, switches: Array.from(plusx.switches, Number) });
     forward.push(performance.now() - begun);
   }
   plusx.text = text;

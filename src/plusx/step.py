@@ -30,6 +30,7 @@ SHAPES = {
     "leave": (OUTPUTS, WIDTH),
     "leave_bias": (OUTPUTS,),
 }
+BLOCK = "first", "first_bias", "second", "second_bias", "scale"  # what each block has one of
 SIZES = {name: math.prod(shape) for name, shape in SHAPES.items()}
 COUNT = sum(SIZES.values())
 FAR = 12.0  # the identity start moves the stream this far up, where a ReLU lets all of it pass
@@ -98,11 +99,11 @@ def run(weights, x, s):
 
     h = x @ p["enter"].T + p["enter_bias"]
     beside = []
-    for i in range(BLOCKS):
-        branch = bend(norm(h) @ p["first"][i].T + p["first_bias"][i]) @ p["second"][i].T + p["second_bias"][i]
-        branch = (s.scale + p["scale"][i]) * branch
+    each = zip(*(p[name].unbind() for name in BLOCK), s.skip, s.used)  # indexing each has a slope as long as all
+    for first, first_bias, second, second_bias, scale, skip, used in each:
+        branch = (s.scale + scale) * (bend(norm(h) @ first.T + first_bias) @ second.T + second_bias)
         beside.append(size(branch) / size(h))
-        h = torch.where(s.used[i] > 0.5, s.skip[i] * h + branch, h)
+        h = torch.where(used > 0.5, skip * h + branch, h)
     return norm(h) @ p["leave"].T + p["leave_bias"], torch.stack(beside)
 
 
