@@ -120,9 +120,9 @@ class Lane(nn.Module):
         for name, tensor in zip(("x", "y", "points", "answers"), map(torch.stack, zip(*map(examples, TASKS)))):
             self.register_buffer(name, tensor)
         used = [[float(at < outputs) for at in range(OUTPUTS)] for _, outputs in TASKS.values()]
-        self.register_buffer("classes", torch.tensor(used))
+        self.register_buffer("classes", torch.tensor(used, dtype=torch.float32))
         fans = [inputs + 1.0 for inputs, _ in TASKS.values()]  # the 1 that a bias multiplies is an input, too
-        self.register_buffer("fans", torch.tensor(fans))
+        self.register_buffer("fans", torch.tensor(fans, dtype=torch.float32))
 
     def begin(self, noise, gain, identity, task):
         """First weights from standard normal numbers (COUNT,).
@@ -184,12 +184,12 @@ class Lane(nn.Module):
 
 
 def examples(task):
-    """x (1024, 40), y (1024, 10); points to look at (1024, 40), and which output is right there, (1024,).
+    """In float32: x (1024, 40), y (1024, 10); points to look at (1024, 40), and which output is right there, (1024,).
 
     The line is x + 0.3 sin 3x on [-2, 2]. The spirals are two, one and a half turns each; their points to look at are a
     square of 32 x 32, from the lower left. The signals are MNIST-1D; those to look at are not trained on.
     """
-    x, y, points = torch.zeros(POINTS, INPUTS), torch.zeros(POINTS, OUTPUTS), torch.zeros(POINTS, INPUTS)
+    x, y, points = (torch.zeros(POINTS, size, dtype=torch.float32) for size in (INPUTS, OUTPUTS, INPUTS))
     answers = torch.zeros(POINTS, dtype=torch.int64)
     if task == "line":
         x[:, 0] = points[:, 0] = torch.linspace(-2, 2, POINTS)
@@ -226,7 +226,7 @@ def setting(
     bends = [float(name == activation) for name in ACTIVATIONS]
     told = [[float(skip) for skip in skips], [float(block < depth) for block in range(BLOCKS)], float(norm), bends]
     told += [float(scale), float(learned), float(rate), float(optimiser == "Adam")]
-    return Setting(*map(torch.tensor, told), torch.tensor([list(TASKS).index(task)]))
+    return Setting(*(torch.tensor(each, dtype=torch.float32) for each in told), torch.tensor([list(TASKS).index(task)]))
 
 
 def uniform(seed, first, count):

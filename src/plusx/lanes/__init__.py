@@ -63,5 +63,5 @@ def lanes(presets, challenges):
         display(HTML(fragment(presets, challenges)))
     else:
         live = Live(markup(presets, challenges))
-        live.kept = saved(presets)
+        live.kept = saved()
         show(live)

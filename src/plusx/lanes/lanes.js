@@ -256,14 +256,14 @@
       const put = (part, value) => this.put(name, { [part]: value });
       const select = (part, label) => {
         const field = make("select", { onchange: () => put(part, field.value) },
-          ...Object.entries(options[part]).map(([value, words]) => make("option", { value }, words)));
+          ...options[part].map(([value, words]) => make("option", { value }, words)));
         lane[part] = field;
         return make("label", {}, label, field);
       };
       const block = make("div", { class: "px-diagram", "aria-label": `Block of lane ${name}` });
       lane.block = plusxDiagram(block, (control, value) => {
         if (control === "skip") put("skips", String(value).repeat(blocks));
-        else put(control, Object.keys(options[control])[value]);
+        else put(control, options[control][value][0]);
       });
       const stack = make("div", { class: "px-diagram ln-stack", "aria-label": `Skips of lane ${name}` });
       lane.stack = plusxDiagram(stack, (control, value) => {
@@ -314,7 +314,7 @@
 
     /** A part of a lane and its value, in words. */
     told(part, value) {
-      const label = this.setup.options[part]?.[value];
+      const label = this.setup.options[part]?.find(([each]) => each === value)[1];
       switch (part) {
         case "skips": {
           const cut = [...value].flatMap((digit, at) => (digit === "0" ? [at + 1] : []));
@@ -399,7 +399,7 @@
       const { blocks, options } = this.setup;
       if (part === "skips") return value.length === blocks && /^[01]+$/.test(value);
       if (part === "depth") return Number.isInteger(Number(value)) && value >= 1 && value <= blocks;
-      return Object.hasOwn(options[part], value);
+      return options[part].some(([each]) => each === value);
     }
 
     /** Take the setting from the address, if it speaks of these lanes. */
@@ -661,7 +661,7 @@
         for (const part of Object.keys(options)) lane[part].value = words[part];
         lane.depth.value = words.depth;
         lane.depthTold.textContent = words.depth;
-        const chosen = ["norm", "activation"].map((part) => Object.keys(options[part]).indexOf(words[part]));
+        const chosen = ["norm", "activation"].map((part) => options[part].findIndex(([each]) => each === words[part]));
         const state = [...chosen, Number(words.skips.includes("1"))].join("");
         lane.block.show(drawings[state]);
         lane.stack.show(Array.from({ length: blocks }, (_, at) => ({ html: blockOf(at, words) })));

@@ -8,8 +8,7 @@ import traitlets
 
 from ..playground.live import EXPLORE, joined
 from ..step import Lane
-from .page import table
-from .race import Training, kept_runs
+from .race import Training
 
 HERE = Path(__file__).parent
 PANEL = HERE.parent / "playground" / "panel.js"
@@ -58,11 +57,8 @@ class Live(anywidget.AnyWidget):
             return {"loss": losses, **last, "seen": training.look(words)}
 
 
-def saved(presets):
+def saved():
     """What a notebook's file keeps of the lanes, for readers without a kernel: MIME type to content."""
     what = "Two nets that train side by side, and a switch on all that tells them apart."
     how = "To train them, run the notebook up to this cell."
-    return {
-        "text/plain": f"{what} {how}",
-        "text/html": f"<p><strong>{what}</strong></p>\n{table(presets, kept_runs(presets))}\n<p>{how}</p>",
-    }
+    return {"text/plain": f"{what} {how}", "text/html": f"<p><strong>{what}</strong></p>\n<p>{how}</p>"}

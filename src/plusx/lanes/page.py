@@ -34,7 +34,7 @@ def markup(presets, challenges, before=""):
     setup = {
         "tasks": TITLES,
         "usual": USUAL,
-        "options": OPTIONS,
+        "options": {part: list(values.items()) for part, values in OPTIONS.items()},  # JavaScript would sort "1" first
         "blocks": BLOCKS,
         "drawings": drawings(),
         "presets": [preset._asdict() | {"A": filled(preset.A), "B": filled(preset.B)} for preset in presets],

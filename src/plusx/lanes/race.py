@@ -68,11 +68,15 @@ def read(task, words):
     )
 
 
+def number(value):
+    return torch.tensor(value, dtype=torch.float32)
+
+
 def begun(lane, task, seed, words):
-    """First weights of a lane, and Adam's averages: (COUNT,) each."""
+    """First weights of a lane, and Adam's averages: (COUNT,) each, float32."""
     identity = words["start"] == "identity"
-    gain = torch.tensor(1.0 if identity else float(words["start"]))
-    weights = lane.begin(noise(seed), gain, torch.tensor(float(identity)), read(task, words).task)
+    gain = 1.0 if identity else float(words["start"])
+    weights = lane.begin(noise(seed), number(gain), number(identity), read(task, words).task)
     return weights, torch.zeros_like(weights), torch.zeros_like(weights)
 
 
@@ -85,7 +89,7 @@ class Training:
 
     def step(self, words):
         self.count += 1
-        count, s = torch.tensor(float(self.count)), read(self.task, words)
+        count, s = number(self.count), read(self.task, words)
         took = self.lane.step(*self.state, count, batch(self.seed, self.count), s)
         self.state = took[:3]
         return took
@@ -118,7 +122,7 @@ def kept_runs(presets):
             if preset.then and preset.then[0] == count:
                 words[2 * at + 1] |= preset.then[1]
                 s = settings()
-        took = step(*state, torch.tensor(count + 1.0), batch(0, count + 1), s)
+        took = step(*state, number(count + 1), batch(0, count + 1), s)
         state = took[:3]
         found["loss"].append(took.loss)
         if (count + 1) % EVERY == 0:
