@@ -218,16 +218,16 @@
       this.result = make("p", { class: "ln-hidden", role: "status" }); // at the pace of reading; for the eye there is `now`
       this.now = make("p", { class: "px-result" });
 
-      const picture = (title, name) => {
-        const canvas = make("canvas", { role: "img", "aria-label": title, class: `ln-${name}` });
+      const picture = (title, look = "ln-picture") => {
+        const canvas = make("canvas", { role: "img", "aria-label": title });
         const caption = make("figcaption", {}, title);
-        return { canvas, caption, node: make("figure", {}, caption, canvas) };
+        return { canvas, caption, node: make("figure", { class: look }, caption, canvas) };
       };
-      this.lossPicture = picture("Loss of each step (thin), and mean of the last 20", "loss");
-      this.gradientPicture = picture("Gradient of the weights, by block", "gradient");
-      this.branchPicture = picture("Branch over stream, by block", "branch");
-      this.functionPicture = picture("", "function");
-      this.planes = NAMES.map((name) => picture(name, "plane"));
+      this.lossPicture = picture("Loss of each step (thin), and mean of the last 20");
+      this.gradientPicture = picture("Gradient of the weights, by block");
+      this.branchPicture = picture("Branch over stream, by block");
+      this.functionPicture = picture("");
+      this.planes = NAMES.map((name) => picture(`Lane ${name}: where it sees which spiral`, "ln-picture ln-plane"));
       this.seenBox = make("div", { class: "ln-seen" });
 
       this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, radios, button)]));
@@ -705,7 +705,6 @@
       this.planes.forEach(({ canvas, caption }, i) => {
         const { seen } = this.history[NAMES[i]];
         paintPlane(canvas, seen, this.setup.dots, [first, second], page || ink);
-        caption.textContent = `Lane ${NAMES[i]}: where it sees which spiral`;
         const sure = seen ? mean(Array.from(seen, (p) => Number(p > 0.9 || p < 0.1))) : 0;
         canvas.setAttribute("aria-label", `${caption.textContent}; sure of it in ${Math.round(100 * sure)} percent of the plane.`);
       });

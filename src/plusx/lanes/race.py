@@ -12,7 +12,7 @@ RATES = "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"
 OPTIONS = {
     "norm": {"0": "none", "1": "norm"},
     "activation": {"relu": "ReLU", "tanh": "tanh", "none": "none"},
-    "start": {start: f"gain {start}" for start in STARTS} | {"identity": "the identity", "1": "gain 1, Kaiming"},
+    "start": {start: f"gain {start}" for start in STARTS} | {"identity": "the identity", "1": "Kaiming"},
     "scale": {scale: scale for scale in SCALES},
     "learned": {"0": "fixed", "1": "learned"},
     "rate": {rate: rate for rate in RATES},
