@@ -32,6 +32,9 @@ BUNDLES = {
 FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
 ORT = "onnxruntime-web/dist"
 NETS = ROOT / "chapters" / "data" / "playground"
+# Panels that compute in a reader's browser, and the code of what they compute.
+PANELS = {"playground": [PACKAGE / "switched.py"], "lanes": [PACKAGE / "step.py", PACKAGE / "data.py"]}
+FUNCTIONS = "begin", "step", "look"  # of the lanes, a file each
 
 
 def cache_path(srcdir: Path) -> Path:
@@ -78,32 +81,35 @@ def _copy_assets(app):
     app.add_js_file("plusx/book.js", defer="defer")
 
 
-def _equip_playground(app, pagename, templatename, context, doctree):
-    """Give the page of the playground its script, its nets and what runs them, and tell it their sizes."""
-    body = context.get("body") or ""
-    if not found(body, "playground"):
-        return
+def _equip_panels(app, pagename, templatename, context, doctree):
+    """Give a page with a panel that computes its script, its nets and what runs them, and tell it their sizes."""
+    for kind in PANELS:
+        if found(context.get("body") or "", kind):
+            _equip_panel(app, kind, context)
+
+
+def _equip_panel(app, kind, context):
     static = Path(app.outdir, "_static", "plusx")
-    app.add_css_file("plusx/explore.css")
-    app.add_css_file("plusx/diagram.css")
-    app.add_css_file("plusx/playground.css")
-    app.add_js_file("plusx/diagram.js", defer="defer")
-    app.add_js_file("plusx/playground.js", defer="defer")
-    for asset in ["playground.js", "playground-worker.js", "playground.css"]:
-        copy_asset_file(str(PACKAGE / "playground" / asset), str(static))
+    for name in ("explore.css", "diagram.css", f"{kind}.css"):
+        app.add_css_file(f"plusx/{name}")
+    for name in ("diagram.js", "panel.js", f"{kind}.js"):
+        app.add_js_file(f"plusx/{name}", defer="defer")
+    shared = [PACKAGE / "playground" / name for name in ("panel.js", "runtime.js")]
+    for asset in [*shared, *(PACKAGE / kind / f"{kind}{end}" for end in (".js", "-worker.js", ".css"))]:
+        copy_asset_file(str(asset), str(static))
     # Some servers do not know .mjs.
     copy_asset_file(str(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(static / "ort.wasm.bundle.min.js"))
     files = {}
-    for name, path in _nets(Path(app.srcdir) / "_build" / ".nets").items():
+    for name, path in _nets(kind, Path(app.srcdir) / "_build" / ".nets" / kind).items():
         copy_asset_file(str(path), str(static))
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
-    context["body"] = equipped(body, "playground", data_files=json.dumps(files))
+    context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
 
 
 def _offer_slides(app, pagename, templatename, context, doctree):
     """A button among those above a chapter; a chapter is what has something to try."""
     body = context.get("body") or ""
-    if not found(body, "explore") and not found(body, "playground"):
+    if not any(found(body, kind) for kind in ("explore", *PANELS)):
         return
     app.add_js_file("plusx/slides.js", defer="defer")
     button = {"type": "javascript", "label": "slides-button", "icon": "fas fa-person-chalkboard"}
@@ -117,16 +123,23 @@ def _equip_offer(app, pagename, templatename, context, doctree):
         app.add_js_file("plusx/offline.js", defer="defer")
 
 
-def _nets(kept: Path) -> dict[str, Path]:
-    """The runtime, gzipped, and each net as ONNX, made once for what they depend on: 10 s for a net."""
+def _nets(kind: str, kept: Path) -> dict[str, Path]:
+    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: 10 s a net."""
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
-    makers = [PACKAGE / "switched.py", PACKAGE / "playground" / "export.py", ROOT / "requirements.txt"]
+    makers = [
+        *PANELS[kind],
+        PACKAGE / "playground" / "export.py",
+        PACKAGE / kind / "export.py",
+        ROOT / "requirements.txt",
+    ]
+    weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
+    inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
     kept.mkdir(parents=True, exist_ok=True)
     files = {"runtime": kept / _named_after([runtime], "runtime.bin")}
     writers = [lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))]
-    for net in (NETS / f"{name}.safetensors" for name in ("characters", "sorting")):  # others are only compared
-        files[net.stem] = kept / _named_after([net, *makers], f"{net.stem}.onnx")
-        command = [sys.executable, "-m", "plusx.playground.export", net.stem]
+    for net, own in inputs.items():
+        files[net] = kept / _named_after([*own, *makers], f"{net}.onnx")
+        command = [sys.executable, "-m", f"plusx.{kind}.export", net]
         writers.append(lambda part, command=command: subprocess.run([*command, part], check=True))
     with ThreadPoolExecutor() as pool:
         list(pool.map(_put, files.values(), writers))
@@ -163,11 +176,11 @@ def setup(app):
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
-    app.connect("html-page-context", _equip_playground)
+    app.connect("html-page-context", _equip_panels)
     app.connect("html-page-context", _equip_offer)
     # After the theme (priority 501) has begun the list of buttons.
     app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _finish, priority=900)
-    # The playground's page copies its files while it is written: one writer.
+    # A panel's page copies its files while it is written: one writer.
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -11,7 +11,7 @@
   let at = 0;
   let bar;
 
-  const alone = ".plusx-explore, .plusx-playground"; // what has a slide of its own
+  const alone = ".plusx-explore, .plusx-playground, .plusx-lanes"; // what has a slide of its own
   const isHeading = (node) => /^H[1-6]$/.test(node.tagName);
   const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-off", !on));
 

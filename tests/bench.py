@@ -14,10 +14,12 @@ import time
 import nbformat
 import pytest
 import torch
-from browser import CHAPTERS, EXPLORING, PLAYGROUND, ROOT
+from browser import CHAPTERS, EXPLORING, LANES, PLAYGROUND, ROOT
 from lab import cells_with, jupyter_lab, run_all, show
 from test_site import ready
 
+from plusx.lanes.race import USUAL, Training
+from plusx.step import Lane
 from plusx.switched import TASKS, held_out, load, trained
 
 # Change a control, then milliseconds until the frame that shows it is out; `react` is plotly's own work in it.
@@ -101,7 +103,7 @@ FORWARD = """async (rounds) => {
   const forward = [], switched = [];
   for (let round = 0; round < rounds; round++) {
     const begun = performance.now();
-    await plusx.engine.ask('characters', text, plusx.switches, tokens);
+    await plusx.engine.ask({ net: 'characters', tokens, switches: Array.from(plusx.switches, Number) });
     forward.push(performance.now() - begun);
   }
   plusx.text = text;
@@ -118,6 +120,34 @@ FORWARD = """async (rounds) => {
   }
   return [tokens.length, forward.slice(20), switched.slice(20)];
 }"""
+
+
+RACE = """async ([words, steps]) => {
+  const { plusx } = document.querySelector('.plusx-lanes');
+  const race = (steps, begin) => Promise.all(['A', 'B'].map((lane) =>
+    plusx.engine.ask({ lane, task: 'spirals', seed: 0, words, steps, begin })));
+  await race(0, true);
+  const begun = performance.now();
+  await race(steps, false);
+  return (1000 * steps) / (performance.now() - begun);
+}"""
+
+
+@pytest.mark.parametrize("change", [{}, {"skips": "0" * 16, "scale": "0.1"}], ids=["usual", "vanishing"])
+def test_two_lanes_train(site_url, open_page, change):
+    """Steps a second of two lanes of 16 blocks in the page's worker, one thread, beside torch's own."""
+    page, _, _ = open_page(f"{site_url}/{LANES}")
+    page.wait_for_function("document.querySelector('.plusx-lanes').plusx?.history")
+    page.click(".ln-load")
+    page.wait_for_function("document.querySelector('.plusx-lanes').plusx.engine")
+    words = USUAL | change
+    rates = [page.evaluate(RACE, [words, 50]) for _ in range(6)]
+    torch.set_num_threads(1)
+    training, begun = Training(Lane(), "spirals", 0, words), time.perf_counter()
+    for _ in range(50):
+        training.step(words)
+    eager = 25 / (time.perf_counter() - begun)
+    print(f"\n  each of two lanes: {min(rates):.0f} to {max(rates):.0f} steps a second (torch, eager: {eager:.0f})")
 
 
 def test_playground_forward_and_switch(site_url, open_page):

@@ -18,7 +18,8 @@ from playwright.sync_api import Error, sync_playwright
 ROOT = Path(__file__).parent.parent
 CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
 PLAYGROUND = "chapters/16-playground.html"
-EXPLORING = [chapter for chapter in CHAPTERS if chapter != PLAYGROUND]  # chapters with explorers
+LANES = "chapters/train-it-yourself.html"
+EXPLORING = [chapter for chapter in CHAPTERS if chapter not in (PLAYGROUND, LANES)]  # chapters with explorers
 SAMPLES = [chapter for chapter in CHAPTERS if chapter[9:11] in ("02", "08", "14")]  # lines, a solid, grids
 FLAGS = [
     "--no-sandbox",  # CI runs as root

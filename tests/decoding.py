@@ -90,7 +90,8 @@ def assert_page_shows(page: str, namespace: dict) -> None:
     text = Path(page).read_text()
     explorers = [value for value in namespace.values() if isinstance(value, Explorer)]
     playgrounds = text.count('class="plusx-playground"')
-    assert len(explorers) + playgrounds == text.count('class="px-states" data-src=') > 0
+    panels = playgrounds + text.count('class="plusx-lanes"')
+    assert len(explorers) + panels == text.count('class="px-states" data-src=') > 0
     if playgrounds:
         presets = {
             name: look_at(net, START[name]["start"], namespace["presets"]) for name, net in namespace["nets"].items()

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from browser import CHAPTERS, ROOT, address
-from chapter_code import playground_cells
+from chapter_code import code_of, playground_cells
 from lab import (
     DRAWN,
     HAS_TABLES,
@@ -31,6 +31,8 @@ from lab import (
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from plusx.explore.figures import table
+from plusx.lanes.race import USUAL, Training
+from plusx.step import Lane
 
 BRIEF = [chapter for chapter in CHAPTERS if chapter[9:11] in ("02", "10")]  # they run for seconds
 IDLE = f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'"  # before that, "run all" never ends
@@ -63,12 +65,15 @@ PYTHON = {"kernelspec": {"name": "python3", "display_name": "Python 3", "languag
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What the server serves: the chapters, and two notebooks with the playground."""
+    """What the server serves: the chapters, two notebooks with the playground, and one with the lanes."""
     folder = tmp_path_factory.mktemp("lab")
     shutil.copytree(ROOT / "chapters", folder / "chapters")
     cells = [new_code_cell(source) for source in playground_cells()]
     for name in ("playground.ipynb", "again.ipynb"):
         nbformat.write(new_notebook(cells=cells, metadata=PYTHON), folder / name)
+    lanes = code_of("train-it-yourself")
+    cells = [new_code_cell(source) for source in (lanes["setup-torch"], lanes["presets"], "lanes(presets, [])")]
+    nbformat.write(new_notebook(cells=cells, metadata=PYTHON), folder / "lanes.ipynb")
     return folder
 
 
@@ -129,6 +134,25 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     assert address(page) == before
     print(f"\nplayground in JupyterLab, switch to result: {', '.join(f'{t:.0f}' for t in times)} ms")
     assert statistics.median(times) < 500
+    assert foreign == []
+
+
+def test_the_lanes_train_in_the_kernel(lab, open_page):
+    page, foreign, _ = open_page("about:blank")
+    assert run_all(page, lab, "lanes.ipynb") == []
+    (index,) = cells_with(page, "lanes(presets")
+    cell = show(page, index, ".plusx-lanes .px-diagram")
+    now = cell.locator(".px-result")
+    now.filter(has_text="Step 0").wait_for(timeout=20_000)
+    assert cell.locator(".ln-load").is_hidden()
+    cell.get_by_role("button", name="With skips").click()
+    cell.get_by_role("button", name="One step").click()
+    now.filter(has_text="Step 1,").wait_for(timeout=20_000)
+    loss = Training(Lane(), "signals", 0, USUAL).step(USUAL).loss
+    assert now.inner_text().endswith(f"; B {loss:.3g}.")
+    cell.get_by_role("button", name="Play").click()
+    now.filter(has_text=re.compile(r"Step [1-9]\d")).wait_for(timeout=60_000)
+    cell.get_by_role("button", name="Pause").click()
     assert foreign == []
 
 

@@ -1,4 +1,4 @@
-"""Markup: the tags by which a page's explorers and playground are known, written and read back in this one place.
+"""Markup: the tags by which a page's explorers and panels are known, written and read back in this one place.
 
 It imports nothing of plusx: Sphinx's side needs these tags alone, and what draws explorers is slow to load.
 """
@@ -7,24 +7,24 @@ import html
 import re
 from collections.abc import Callable
 
-OPENING = re.compile(r'<div class="plusx-(explore|playground)"([^>]*)>')
+OPENING = re.compile(r'<div class="plusx-(explore|playground|lanes)"([^>]*)>')
 ATTRIBUTE = re.compile(r' ([\w-]+)="([^"]*)"')
 STATES = re.compile(r'<script type="text/plain" class="px-states">([^<]*)</script>')
 
 
 def opening(kind: str, **attributes: str) -> str:
-    """The tag that begins an explorer, "explore", or the "playground"; data_x is the attribute data-x."""
+    """The tag that begins an explorer, "explore", the "playground" or "lanes"; data_x is the attribute data-x."""
     written = "".join(f' {key.replace("_", "-")}="{html.escape(value)}"' for key, value in attributes.items())
     return f'<div class="plusx-{kind}"{written}>'
 
 
 def states(payload: str) -> str:
-    """The states of an explorer, or of the playground, as they stand in its page."""
+    """The states of an explorer, or of a panel, as they stand in its page."""
     return f'<script type="text/plain" class="px-states">{payload}</script>'
 
 
 def found(page: str, kind: str) -> list[dict[str, str]]:
-    """The attributes of each explorer, or playground, of a page or a part of one."""
+    """The attributes of each explorer, or panel, of a page or a part of one."""
     return [_attributes(rest) for each, rest in OPENING.findall(page) if each == kind]
 
 

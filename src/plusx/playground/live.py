@@ -11,7 +11,7 @@ from .page import START, look_at, table
 
 HERE = Path(__file__).parent
 EXPLORE = HERE.parent / "explore"
-SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", HERE / "playground.js"
+SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", HERE / "panel.js", HERE / "playground.js"
 STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "playground.css"
 
 

@@ -6,7 +6,7 @@
 (() => {
   "use strict";
 
-  const here = document.currentScript && new URL(".", document.currentScript.src); // in JupyterLab: null
+  const { here, make, unique, unzip, statesOf, loadWorker, askKernel } = globalThis.plusxPanel;
   const PER_LAYER = 7; // switches of a layer, as LAYER in switched.py has them; among them:
   const NORMS = [2, 5];
   const FFN = 3; // the first of its half
@@ -14,22 +14,10 @@
 
   // ---- small helpers ---------------------------------------------------------------------------
 
-  /** An element with attributes and children; `on...` are listeners. */
-  function make(tag, attributes = {}, ...children) {
-    const node = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-      else if (value !== false) node.setAttribute(key, value === true ? "" : value);
-    }
-    node.append(...children);
-    return node;
-  }
-
   const shown = (token) => ({ " ": "␣", "\n": "⏎" })[token] ?? token;
   const spoken = (token) => ({ " ": "space", "\n": "line break" })[token] ?? token;
   const percent = (p) => (p > 0 && p < 0.005 ? "<1 %" : `${Math.round(100 * p)} %`);
   const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)) : "not a number");
-  const unique = () => crypto.getRandomValues(new Uint32Array(2)).join("-"); // randomUUID needs https
   const sum = (values) => values.reduce((a, b) => a + b, 0);
 
   /** log softmax of `count` scores from `at`. */
@@ -53,14 +41,7 @@
     return others / (n * (n - 1));
   }
 
-  /** From base64 of gzip to bytes. */
-  async function unzip(text) {
-    const packed = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).arrayBuffer();
-  }
-
-  // ---- engines: ask(net, tokens, switches) -> promise of what `Seen` of switched.py holds -----------
+  // ---- what answers where no net is loaded -------------------------------------------------------------
 
   /** The presets at the start texts, as `pack` in page.py wrote them. */
   class Table {
@@ -91,73 +72,6 @@
       return this.states.get([net, text, switches].join());
     }
   }
-
-  /** An engine elsewhere: questions go out with an id, and an answer with it comes back. */
-  class Remote {
-    constructor(send) {
-      this.send = send;
-      this.waiting = new Map();
-    }
-
-    ask(net, text, switches, tokens) {
-      return new Promise((done, fail) => {
-        const id = unique(); // also among views of one model, which all hear each answer
-        this.waiting.set(id, { done, fail });
-        this.send({ id, net, tokens, switches: Array.from(switches, Number) });
-      });
-    }
-
-    answered(id, error, seen) {
-      if (!this.waiting.has(id)) return; // another view asked
-      const { done, fail } = this.waiting.get(id);
-      this.waiting.delete(id);
-      if (error) fail(new Error(error));
-      else done(seen());
-    }
-  }
-
-  /**
-   * onnxruntime-web in a worker.
-   * @param {(share: number) => void} progress how much of the files has come
-   */
-  function loadWorker(files, progress) {
-    const worker = new Worker(new URL("playground-worker.js", here), { type: "module" });
-    const engine = new Remote((question) => worker.postMessage(question));
-    return new Promise((resolve, reject) => {
-      const give = (error) => {
-        worker.terminate();
-        reject(new Error(error));
-      };
-      worker.onerror = (event) => give(event.message || "The worker did not start");
-      worker.onmessage = ({ data }) => {
-        if (data.id !== undefined) engine.answered(data.id, data.error, () => data.seen);
-        else if (data.error) give(data.error);
-        else if (data.ready) resolve(engine);
-        else progress(data.progress);
-      };
-      worker.postMessage({ files });
-    });
-  }
-
-  /** torch behind a kernel, by the messages of an anywidget model, until `signal` aborts. */
-  function askKernel(model, signal) {
-    const engine = new Remote((question) => {
-      try {
-        model.send(question);
-      } catch (error) { // the way to the kernel is closed
-        engine.isGone = true;
-        throw error;
-      }
-    });
-    const hear = ({ id, error, n, names }, buffers) => {
-      engine.answered(id, error, () => ({ n, ...Object.fromEntries(names.map((name, i) => [name, floats(buffers[i])])) }));
-    };
-    model.on("msg:custom", hear);
-    signal.addEventListener("abort", () => model.off("msg:custom", hear));
-    return engine;
-  }
-
-  const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 
   // ---- pictures -----------------------------------------------------------------------------------
 
@@ -449,7 +363,7 @@
       this.load.disabled = true;
       this.progress.hidden = false;
       try {
-        this.engine = await loadWorker(this.files, (share) => (this.progress.value = share));
+        this.engine = await loadWorker("playground-worker.js", this.files, (share) => (this.progress.value = share));
       } catch (error) {
         this.load.disabled = false;
         this.say(`The nets did not load: ${error.message}. Try again, or use the presets, which need no loading.`);
@@ -482,7 +396,8 @@
       const tokens = Array.from(text, (token) => this.net.alphabet.indexOf(token));
       const late = setTimeout(() => (this.late.hidden = Boolean(here || this.fault())), 4000);
       try {
-        return await (this.engine ?? this.table)?.ask(net, text, switches, tokens);
+        if (this.engine) return await this.engine.ask({ net, tokens, switches: Array.from(switches, Number) });
+        return this.table?.ask(net, text, switches);
       } finally {
         clearTimeout(late);
         this.late.hidden = true;
@@ -686,16 +601,6 @@
   }
 
   // ---- start ----------------------------------------------------------------------------------------
-
-  /** The table of presets: in the page, or in a script beside it (which works from disk, as fetch does not). */
-  function statesOf(root) {
-    const { textContent, dataset } = root.querySelector(".px-states");
-    if (!dataset.src) return textContent;
-    return new Promise((resolve, reject) => {
-      const script = make("script", { src: dataset.src, onload: () => resolve(window.plusxStates?.[root.id]), onerror: () => reject(new Error("it did not load")) });
-      document.head.append(script);
-    });
-  }
 
   async function start(root) {
     const setup = JSON.parse(root.querySelector(".pg-setup").textContent);

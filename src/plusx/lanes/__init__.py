@@ -1,0 +1,67 @@
+"""Lanes: two nets that train side by side, and a switch on all that tells them apart.
+
+Here lives `lanes`, and what a chapter gives it. In the book's page onnxruntime-web takes the steps of `plusx.step`, in
+a live notebook torch does; the panel, lanes.js, is the same.
+"""
+
+import os
+from typing import NamedTuple
+
+from ..explore.saved import show
+from .live import Live, saved
+from .page import fragment, markup
+from .race import check
+
+__all__ = ["Challenge", "Preset", "lanes"]
+
+
+class Preset(NamedTuple):
+    """Two lanes with a story.
+
+    task: one of `plusx.step.TASKS`. A, B: what in each lane is not as in `plusx.lanes.race.USUAL`. then: (step, changes
+    of B), what happens while it trains. says: what to look at.
+    """
+
+    name: str
+    task: str
+    A: dict
+    B: dict
+    says: str
+    then: tuple | None = None
+
+
+class Challenge(NamedTuple):
+    """A result that the reader has to reach in lane B.
+
+    task: on which data. fixed: what has to be set in lane B. below: the loss to come below, as mean of 20 steps.
+    within: steps. told: what to tell who has done it.
+    """
+
+    ask: str
+    task: str
+    fixed: dict
+    below: float
+    within: int
+    told: str
+
+
+def lanes(presets, challenges):
+    """Show two lanes that start with the first preset; in the static page the presets replay before anything is loaded.
+
+    presets: of `Preset`, seed 0. challenges: of `Challenge`.
+
+    ValueError: a task or a part of a lane that there is not.
+    """
+    for preset in presets:
+        for changes in (preset.A, preset.B, *([preset.then[1]] if preset.then else [])):
+            check(preset.name, preset.task, changes)
+    for challenge in challenges:
+        check(challenge.ask, challenge.task, challenge.fixed)
+    if os.environ.get("PLUSX_EXPLORE") == "static":
+        from IPython.display import HTML, display
+
+        display(HTML(fragment(presets, challenges)))
+    else:
+        live = Live(markup(presets, challenges))
+        live.kept = saved()
+        show(live)

@@ -1,0 +1,113 @@
+"""Static: the lanes as one HTML fragment, with the presets trained beforehand."""
+
+import base64
+import gzip
+import html
+import itertools
+import json
+
+import numpy as np
+import torch
+
+from ..explore.controls import Control
+from ..explore.diagram import draw
+from ..markup import opening, states
+from ..step import BLOCKS, examples
+from .race import EVERY, KEPT, OPTIONS, USUAL, filled, kept_runs
+
+TITLES = {"line": "A function of one number", "spirals": "Two spirals", "signals": "MNIST-1D, ten digits"}
+BLOCK = "[norm:norm W₁ activation:activation W₂]:skip"
+CONTROLS = (
+    Control("norm", "radio", ("none", "norm"), (0, 1), 0),
+    Control("activation", "radio", ("ReLU", "tanh", "none"), (2, 1, 0), 0),
+    Control("skip", "radio", ("none", "some"), (0, 1), 1),
+)
+DOTS = 16  # each 16th example of the spirals is drawn
+
+
+def markup(presets, challenges, before=""):
+    """What both doors share: a stage for lanes.js, and what it needs to know.
+
+    before: HTML between the two.
+    """
+    spirals, classes, *_ = examples("spirals")
+    setup = {
+        "tasks": TITLES,
+        "usual": USUAL,
+        "options": {part: list(values.items()) for part, values in OPTIONS.items()},  # JavaScript would sort "1" first
+        "blocks": BLOCKS,
+        "drawings": drawings(),
+        "presets": [preset._asdict() | {"A": filled(preset.A), "B": filled(preset.B)} for preset in presets],
+        "challenges": [challenge._asdict() for challenge in challenges],
+        "dots": torch.cat([spirals[::DOTS, :2], classes[::DOTS, 1:2]], 1).mul(100).round().div(100).tolist(),
+        "kept": KEPT,
+        "every": EVERY,
+    }
+    data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
+    return f"""{opening("lanes", id="lanes")}
+<div class="ln-stage"></div>
+{before}<script type="application/json" class="ln-setup">{data}</script>
+</div>"""
+
+
+def fragment(presets, challenges):
+    """The lanes' HTML for a page without a kernel, with the kept runs of all presets."""
+    runs = kept_runs(presets)
+    payload = base64.b64encode(gzip.compress(pack(presets, runs), 9, mtime=0)).decode()
+    before = f"""<noscript><p class="px-message">To train needs JavaScript, the table below does not.</p></noscript>
+<details class="pg-table"><summary>The presets as a table</summary>
+<div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{table(presets, runs)}</div>
+</details>
+{states(payload)}
+"""
+    return markup(presets, challenges, before)
+
+
+def drawings():
+    """A block by the digits of its norm and activation, which of OPTIONS each has, and 1 where it has a skip."""
+    states = itertools.product(*(range(len(control.labels)) for control in CONTROLS))
+    return {"".join(map(str, state)): draw(BLOCK, CONTROLS, state) for state in states}
+
+
+def pack(presets, runs):
+    """All numbers in 16 bits, the low bytes, then the high ones, which compress better apart.
+
+    A loss, a gradient and a branch by its logarithm, from 1e-12 to 1e12, with 65535 for what is not a number; what is
+    seen from -4 to 4, of the line each eighth point, of the plane all, of the signals the share that is told right.
+    """
+    words = []
+    for at, preset in enumerate(presets):
+        for lane in (2 * at, 2 * at + 1):
+            for name in ("loss", "gradient", "branch"):
+                words.append(logarithm(runs[name][:, lane]))
+            seen = runs["seen"][:, lane]
+            if preset.task == "line":
+                seen = seen[:, ::8]
+            elif preset.task == "spirals":
+                seen = (100 * seen).round() / 100
+            else:
+                seen = seen.mean(1)
+            words.append((seen.nan_to_num(4).clamp(-4, 4) + 4) * 65535 / 8)
+    numbers = np.concatenate([part.double().numpy().ravel() for part in words])
+    return np.rint(numbers).astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
+
+
+def logarithm(x):
+    words = ((x.clamp(1e-12, 1e12).log10() + 12) / 24 * 65534).round()
+    return torch.where(x.isfinite(), words, 65535)
+
+
+def table(presets, runs):
+    """The loss of each preset's lanes: before the first step, and over the last 20."""
+    rows = []
+    for at, preset in enumerate(presets):
+        for lane, name in enumerate("AB"):
+            loss = runs["loss"][:, 2 * at + lane]
+            told = [
+                f"{loss[0]:.2f}",
+                f"{loss[-EVERY:].mean():.3f}" if loss[-EVERY:].isfinite().all() else "not a number",
+            ]
+            cells = "".join(f"<td>{cell}</td>" for cell in [TITLES[preset.task], *told])
+            rows.append(f'<tr><th scope="row">{html.escape(preset.name)}, {name}</th>{cells}</tr>')
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("Preset", "data", "first loss", f"after {KEPT} steps"))
+    return f"<table><caption>Loss</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -1,0 +1,481 @@
+"""The lanes: what they are made of, and a page of them in Chromium, where torch's steps are onnxruntime's."""
+
+import gzip
+import json
+import random
+import re
+import shutil
+
+import IPython.display
+import numpy as np
+import onnx
+import pytest
+import torch
+from book import FUNCTIONS, ORT, PACKAGE, _from_npm, _nets
+from browser import ROOT, serve
+from chapter_code import chapter_code
+
+from plusx.lanes import Preset, lanes, race
+from plusx.lanes.live import Live
+from plusx.lanes.page import markup
+from plusx.markup import equipped, states_beside
+from plusx.step import COUNT, TASKS, Lane
+
+STYLES = "explore/explore.css", "explore/diagram.css", "lanes/lanes.css"
+SCRIPTS = "explore/diagram.js", "playground/panel.js", "lanes/lanes.js"
+WORKERS = "playground/runtime.js", "lanes/lanes-worker.js"
+ALL = "1" * 16
+LABELS = {"Norm": "norm", "Activation": "activation", "Starts as": "start", "Branch scale": "scale"}
+LABELS |= {"Scale is": "learned", "Rate": "rate", "Optimiser": "optimiser"}
+LANES = "document.querySelector('.plusx-lanes').plusx"
+
+
+@pytest.fixture(scope="session")
+def nets():
+    """The files that the page's worker loads, as the build makes them."""
+    return _nets("lanes", ROOT / "_build" / ".nets" / "lanes")
+
+
+@pytest.fixture(scope="module")
+def folder(nets, tmp_path_factory):
+    """A page with the chapter's lanes, made of the parts that the site puts together."""
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLUSX_EXPLORE", "static")
+        patch.setattr(IPython.display, "display", shown.append)
+        made = chapter_code("train-it-yourself", "setup-torch", "presets", "the-lanes")
+    torch.set_default_dtype(torch.float32)
+    folder = tmp_path_factory.mktemp("lanes")
+    for part in (*STYLES, *SCRIPTS, *WORKERS):
+        shutil.copy(PACKAGE / part, folder)
+    shutil.copy(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs"), folder / "ort.wasm.bundle.min.js")
+    files = {}
+    for name, path in nets.items():
+        shutil.copy(path, folder)
+        files[name] = {"url": path.name, "bytes": path.stat().st_size}
+
+    def put(id, payload):
+        (folder / f"page-{id}.js").write_text(f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n')
+        return f"page-{id}.js"
+
+    (html,) = shown
+    html = states_beside(equipped(html.data, "lanes", data_files=json.dumps(files)), put)
+    head = "".join(f'<link rel="stylesheet" href="{part.split("/")[1]}">' for part in STYLES)
+    head += "".join(f'<script defer src="{part.split("/")[1]}"></script>' for part in SCRIPTS)
+    (folder / "index.html").write_text(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Lanes</title><link rel="icon" href="data:,">'
+        f'<meta name="viewport" content="width=device-width">{head}</head><body><main><h1>Lanes</h1><h2>Race</h2>{html}'
+        "</main></body></html>"
+    )
+    assert made.presets
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(folder):
+    with serve(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def open_lanes(url, open_page):
+    """The page of the lanes; with `loaded`, its training step too."""
+
+    def open_lanes(loaded=False, link="", **options):
+        page, foreign, errors = open_page(f"{url}/index.html{link}", **options)
+        shown = f"{LANES}.fault() || {LANES}.history?.A.seen"  # without the step, only presets are shown
+        page.wait_for_function(f"{LANES} && ({shown})", timeout=20_000)
+        if loaded:
+            page.click(".ln-load")
+            page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
+        return page, foreign, errors
+
+    return open_lanes
+
+
+def steps_of(page):
+    return page.evaluate(f"{LANES}.count")
+
+
+def words_of(page, name):
+    return page.evaluate(f"{LANES}.lanes.{name}.words")
+
+
+def told(page):
+    return page.inner_text(".px-result")
+
+
+def lane(page, name):
+    return page.get_by_role("region", name=f"Lane {name}", exact=True)
+
+
+def chosen(page, name, label):
+    """The list of a lane with this label."""
+    return lane(page, name).get_by_role("combobox", name=label, exact=True)
+
+
+def train(page, steps):
+    page.evaluate(f"(steps) => {LANES}.advance(steps)", steps)
+
+
+# ---- without a browser -------------------------------------------------------------------------------------------
+
+
+def test_a_lane_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="'x' has the task 'words'; choose one of line, spirals, signals"):
+        lanes([Preset("x", "words", {}, {}, "")], [])
+    with pytest.raises(ValueError, match="'x' sets rate to '7'"):
+        lanes([Preset("x", "line", {}, {}, "", (100, {"rate": "7"}))], [])
+    with pytest.raises(ValueError, match="'x' sets skips to '11'"):
+        lanes([Preset("x", "line", {"skips": "11"}, {}, "")], [])
+    with pytest.raises(ValueError, match="'x' sets colour to 'red'"):
+        lanes([Preset("x", "line", {}, {"colour": "red"}, "")], [])
+
+
+def test_words_of_authors_are_inert_in_the_page():
+    evil = "</script><script>alert(1)</script>"
+    html = markup([Preset(evil, "line", {}, {}, evil)], [])
+    assert "<script>alert" not in html and html.count("</script>") == 1
+
+
+def test_the_kernel_trains_as_torch_does_and_names_what_is_wrong(monkeypatch):
+    widget, sent = Live("<div></div>"), []
+    monkeypatch.setattr(widget, "send", lambda content, buffers=None: sent.append((content, buffers)))
+    words = race.USUAL | {"depth": "3"}
+    asked = {"lane": "1A", "task": "spirals", "seed": 4, "words": words}
+    widget.answer({"id": 1, **asked, "steps": 0, "begin": True})
+    widget.answer({"id": 2, **asked, "steps": 3, "begin": False})
+    widget.answer({"id": 3, **asked, "lane": "other", "steps": 1, "begin": False})
+    (begun, _), (took, buffers), (wrong, _) = sent
+    assert begun == {"id": 1, "names": ["loss", "seen"]} and took["names"] == ["loss", "gradient", "branch", "seen"]
+    assert "KeyError" in wrong["error"]
+    training = race.Training(Lane(), "spirals", 4, words)
+    losses = [training.step(words).loss.item() for _ in range(3)]
+    np.testing.assert_array_equal(np.frombuffer(buffers[0], "<f4"), np.array(losses, "<f4"))
+    np.testing.assert_array_equal(np.frombuffer(buffers[3], "<f4"), training.look(words).numpy())
+
+
+def test_files_are_small_and_hold_no_weights(nets):
+    assert set(nets) == {"runtime", *FUNCTIONS}
+    assert sum(nets[name].stat().st_size for name in FUNCTIONS) < 450_000
+    model = onnx.load_from_string(gzip.decompress(nets["step"].read_bytes()))
+    assert [value.name for value in model.graph.input][:5] == ["weights", "exp_avg", "exp_avg_sq", "count", "at"]
+    assert max(np.prod(weight.dims) for weight in model.graph.initializer if weight.data_type == 1) == 3 * 1024 * 40
+    assert COUNT == model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
+
+
+# ---- before the step is loaded ------------------------------------------------------------------------------------
+
+
+def test_the_page_loads_no_step_unasked_and_replays_torchs_runs(open_lanes, folder):
+    page, foreign, errors = open_lanes()
+    asked = "performance.getEntriesByType('resource').map(e => e.name)"
+    assert not [name for name in page.evaluate(asked) if re.search(r"\.onnx|runtime|ort\.wasm|worker", name)]
+    page.click(".ln-play")
+    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing", timeout=30_000)
+    assert "kept run ends here" in told(page)
+    rows = page.locator(".pg-table tbody tr").all_text_contents()
+    for name, row in zip("AB", rows):
+        last = page.evaluate(f"{LANES}.history.{name}.loss.slice(-20).reduce((a, b) => a + b) / 20")
+        assert float(row[-5:]) == pytest.approx(last, rel=2e-3, abs=1e-3)
+    assert foreign == errors == []
+
+
+def test_each_preset_replays_another_run_and_changes_its_switches_when_its_story_says(open_lanes):
+    page, _, errors = open_lanes()
+    seen = set()
+    for button in page.locator("[aria-label=Presets] button").all():
+        button.click()
+        page.wait_for_function(f"{LANES}.count === 0 && {LANES}.history.A.seen")
+        assert button.get_attribute("aria-pressed") == "true" and page.inner_text(".ln-story")
+        train(page, 300)
+        if steps_of(page) == 100:  # the story changes lane B here
+            assert words_of(page, "B")["skips"] == ALL
+            train(page, 200)
+            assert words_of(page, "B")["skips"] == "0" * 16
+        assert steps_of(page) == 300
+        seen.add(told(page))
+    assert len(seen) == page.locator("[aria-label=Presets] button").count() and errors == []
+
+
+def test_a_setting_beyond_the_presets_says_that_the_step_is_needed(open_lanes):
+    page, _, _ = open_lanes()
+    chosen(page, "B", "Rate").select_option("0.01")
+    assert "load the training step" in told(page)
+    page.click(".ln-play")
+    page.wait_for_function(f"!{LANES}.playing")
+    assert steps_of(page) == 0
+
+
+@pytest.mark.parametrize("how", ["from disk", "without WebAssembly"])
+def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder, url, open_page, how):
+    page, foreign, errors = open_page("about:blank")
+    errors.clear()  # a blank page has no storage for its theme
+    if how == "without WebAssembly":
+        page.add_init_script("delete globalThis.WebAssembly")
+    page.goto(f"{folder.as_uri() if how == 'from disk' else url}/index.html")
+    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    assert page.locator(".ln-load").is_hidden()
+    train(page, 300)
+    assert "Step 300" in told(page)
+    lane(page, "A").get_by_role("button", name="All skips").click()
+    assert {"from disk": "opened from disk", "without WebAssembly": "no WebAssembly"}[how] in told(page)
+    assert foreign == errors == []
+
+
+# ---- with the step ------------------------------------------------------------------------------------------------
+
+
+def settings(count):
+    """Lanes by lot, at rates at which rounding does not grow."""
+    lot = random.Random(5)
+    for _ in range(count):
+        words = {part: lot.choice(list(values)) for part, values in race.OPTIONS.items()}
+        words |= {"rate": lot.choice(["0.0003", "0.001"]), "depth": str(lot.randint(1, 16))}
+        words |= {"skips": "".join(lot.choice("0111") for _ in range(16))}
+        words |= {"start": lot.choice(["identity", "0.5", "1"])}
+        yield lot.choice(list(TASKS)), lot.randrange(100), words
+
+
+def test_a_hundred_steps_in_the_page_are_torchs(open_lanes):
+    page, foreign, errors = open_lanes(loaded=True)
+    ours = Lane()
+    for task, seed, words in settings(15):
+        question = {"lane": "parity", "task": task, "seed": seed, "words": words, "steps": 100, "begin": True}
+        seen = page.evaluate(
+            f"""async (question) => {{ const seen = await {LANES}.engine.ask(question);
+            return Object.fromEntries(Object.entries(seen).map(([k, v]) => [k, Array.from(v)])); }}""",
+            question,
+        )
+        training = race.Training(ours, task, seed, words)
+        took = [training.step(words) for _ in range(100)]
+        losses = [each.loss.item() for each in took]
+        np.testing.assert_allclose(seen["loss"], losses, rtol=1e-3, err_msg=f"{task} {seed} {words}")
+        for part in ("gradient", "branch"):
+            exact = getattr(took[-1], part).numpy()
+            np.testing.assert_allclose(seen[part], exact, rtol=1e-3, atol=1e-3 * exact.max(), err_msg=f"{part} {words}")
+        np.testing.assert_allclose(np.mean(seen["seen"]), training.look(words).mean(), rtol=1e-3, atol=2e-3)
+    assert foreign == errors == []
+
+
+def test_a_preset_trained_in_the_page_begins_as_its_kept_run(open_lanes):
+    page, _, _ = open_lanes(link="#lanes?preset=2")
+    train(page, 60)
+    kept = page.evaluate(f"{LANES}.history.B.loss")
+    page.click(".ln-load")
+    page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0", timeout=60_000)
+    train(page, 50)
+    train(page, 10)
+    trained = page.evaluate(f"{LANES}.history.B.loss")
+    np.testing.assert_allclose(trained[:10], kept[:10], rtol=5e-3)
+    assert np.mean(trained) == pytest.approx(np.mean(kept), rel=0.05)  # in float32 rounding grows
+
+
+def test_a_skip_flipped_while_it_trains_goes_on_with_the_net_as_it_is_and_rewind_repeats(open_lanes):
+    page, _, errors = open_lanes(loaded=True, link="#lanes?task=spirals")
+    train(page, 40)
+    before = page.evaluate(f"{LANES}.history")
+    for name in "AB":  # the same seed, the same batches, the same switches
+        assert before[name]["loss"] == before["A"]["loss"]
+    lane(page, "B").get_by_role("switch", name="Skip around block 3", exact=True).click()
+    assert steps_of(page) == 40 and words_of(page, "B")["skips"] == "1101" + "1" * 12
+    train(page, 20)
+    after = page.evaluate(f"{LANES}.history")
+    assert after["A"]["loss"][:40] == after["B"]["loss"][:40] and after["A"]["loss"][40] != after["B"]["loss"][40]
+    assert page.evaluate(f"{LANES}.marks") == [40]
+    lane(page, "B").get_by_role("button", name="Make it like A").click()
+    page.get_by_role("button", name="Rewind").click()
+    page.wait_for_function(f"{LANES}.count === 0 && {LANES}.history.A.seen")
+    train(page, 40)
+    assert page.evaluate(f"{LANES}.history.B.loss") == before["A"]["loss"] and errors == []
+
+
+def press(page, target, how):
+    if how == "mouse":
+        target.click()
+    else:
+        target.focus()
+        page.keyboard.press("Space")
+
+
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+@pytest.mark.parametrize("name", "AB")
+def test_every_switch_of_a_lane_is_the_one_it_names(open_lanes, name, how):
+    page, _, errors = open_lanes(loaded=True, link="#lanes?task=line")
+    mine = lane(page, name)
+    other = words_of(page, "BA"["AB".index(name)])
+    for block in range(16):
+        press(page, mine.get_by_role("switch", name=f"Skip around block {block + 1}", exact=True), how)
+        assert words_of(page, name)["skips"] == "0" * (block + 1) + "1" * (15 - block)
+    press(page, mine.get_by_role("switch", name="skip", exact=True), how)
+    assert words_of(page, name)["skips"] == ALL
+    press(page, mine.get_by_role("button", name="No skip"), how)
+    assert words_of(page, name)["skips"] == "0" * 16
+    press(page, mine.get_by_role("button", name="All skips"), how)
+    press(page, mine.get_by_role("switch", name=re.compile("norm")), how)
+    assert words_of(page, name)["norm"] == "1"
+    press(page, mine.get_by_role("switch", name=re.compile("activation")), how)
+    assert words_of(page, name)["activation"] == "none"
+    for label, part in LABELS.items():
+        field = chosen(page, name, label)
+        last = list(race.OPTIONS[part])[-1]
+        if how == "mouse":
+            field.select_option(last)
+        else:
+            field.focus()
+            page.keyboard.press("End")
+        assert words_of(page, name)[part] == last, part
+    depth = mine.get_by_role("slider")
+    if how == "mouse":
+        box = depth.bounding_box()
+        page.mouse.click(box["x"] + 3, box["y"] + box["height"] / 2)
+    else:
+        depth.focus()
+        page.keyboard.press("Home")
+    assert words_of(page, name)["depth"] == "1"
+    assert words_of(page, "BA"["AB".index(name)]) == other
+    press(page, mine.get_by_role("button", name="Make it like"), how)
+    assert words_of(page, name) == other and errors == []
+
+
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+def test_play_pause_step_rewind_speed_seed_and_data(open_lanes, how):
+    page, _, errors = open_lanes(loaded=True)
+    press(page, page.get_by_role("button", name="One step"), how)
+    page.wait_for_function(f"{LANES}.count === 1")
+    press(page, page.get_by_role("button", name="Play"), how)
+    page.wait_for_function(f"{LANES}.count > 20", timeout=20_000)
+    press(page, page.get_by_role("button", name="Pause"), how)
+    page.wait_for_function(f"!{LANES}.playing")
+    page.wait_for_timeout(500)
+    count = steps_of(page)
+    page.wait_for_timeout(500)
+    assert steps_of(page) == count
+    press(page, page.get_by_role("button", name="Rewind"), how)
+    page.wait_for_function(f"{LANES}.count === 0")
+    if how == "mouse":
+        page.get_by_text("2 steps a second").click()
+        page.locator("label").get_by_text("Two spirals").click()
+    else:
+        page.get_by_label("as fast as it goes").focus()
+        page.keyboard.press("ArrowRight")  # from the last to the first
+        page.locator("input[name^=ln-task]:checked").focus()
+        page.keyboard.press("ArrowLeft")
+    assert page.evaluate(f"[{LANES}.speed, {LANES}.task]") == ["slow", "spirals"]
+    page.get_by_label("Seed").fill("12")
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{LANES}.seed === 12 && {LANES}.count === 0 && {LANES}.history.A.seen")
+    press(page, page.get_by_role("button", name="Play"), how)
+    page.wait_for_timeout(2200)
+    assert 2 <= steps_of(page) <= 6 and errors == []
+
+
+def test_a_link_keeps_the_setting_and_the_seed(open_lanes, url):
+    page, _, _ = open_lanes()
+    chosen(page, "A", "Branch scale").select_option("0.5")
+    lane(page, "B").get_by_role("switch", name="Skip around block 16", exact=True).click()
+    page.get_by_label("Seed").fill("77")
+    page.keyboard.press("Enter")
+    link = page.get_by_role("link", name="Link to this setting").get_attribute("href")
+    again, _, errors = open_lanes(link=link)
+    for name in "AB":
+        assert words_of(again, name) == words_of(page, name)
+    assert again.evaluate(f"[{LANES}.seed, {LANES}.task]") == page.evaluate(f"[{LANES}.seed, {LANES}.task]")
+    preset, _, _ = open_lanes(link="#lanes?preset=3")
+    assert preset.evaluate(f"{LANES}.preset") == 2
+    wrong, _, _ = open_lanes(link="#lanes?task=words&A.rate=7&seed=3")
+    wrong.wait_for_selector(".px-message:has-text('task=words, A.rate=7, which is not offered')")
+    assert wrong.evaluate(f"{LANES}.seed") == 3 and errors == []
+
+
+def test_a_net_that_runs_away_says_so_and_the_other_goes_on(open_lanes):
+    page, _, errors = open_lanes(loaded=True)
+    page.get_by_role("button", name="Too high a rate").click()
+    train(page, 50)
+    train(page, 1)
+    assert re.search(r"Step 51.*A [\d.]+; B has run away: since step \d+ its loss is not a number", told(page))
+    assert len(page.evaluate(f"{LANES}.history.A.loss")) == 51
+    assert len(page.evaluate(f"{LANES}.history.B.loss")) == 50 and errors == []
+
+
+def test_a_lost_worker_is_started_again(open_lanes):
+    page, _, _ = open_lanes(loaded=True)
+    train(page, 5)
+    page.evaluate(f"{LANES}.patience = 500, {LANES}.engine.end()")
+    page.get_by_role("button", name="One step").click()
+    page.wait_for_selector(".px-message:has-text('was started again')", timeout=60_000)
+    assert steps_of(page) == 0
+    page.evaluate(f"{LANES}.patience = 15_000")
+    train(page, 5)
+    assert steps_of(page) == 5
+
+
+def test_a_download_that_fails_is_told_and_may_be_tried_again(open_lanes, nets):
+    page, _, _ = open_lanes()
+    page.route(f"**/{nets['step'].name}", lambda route: route.fulfill(status=503, body=""))
+    page.click(".ln-load")
+    page.wait_for_selector(".px-message:has-text('did not load')", timeout=60_000)
+    page.unroute(f"**/{nets['step'].name}")
+    page.click(".ln-load")
+    page.wait_for_function(f"{LANES}.engine", timeout=60_000)
+
+
+def test_training_leaves_the_page_free_and_speaks_at_the_pace_of_reading(open_lanes):
+    page, _, errors = open_lanes(loaded=True, link="#lanes?task=spirals")
+    page.evaluate(
+        """() => { window.tasks = []; window.said = [];
+        const note = (list) => tasks.push(...list.getEntries().map((entry) => entry.duration));
+        new PerformanceObserver(note).observe({ type: 'longtask' });
+        const status = document.querySelector('.plusx-lanes [role=status]');
+        new MutationObserver(() => said.push(performance.now())).observe(status, { childList: true }); }"""
+    )
+    page.click(".ln-play")
+    page.wait_for_timeout(12_000)
+    page.click(".ln-play")
+    page.wait_for_timeout(300)
+    count = steps_of(page)
+    tasks, said = page.evaluate("[tasks, said]")
+    print(f"\n{count} steps of both lanes in 12 s, main thread's longest task {max(tasks, default=0):.0f} ms")
+    assert max(tasks, default=0) <= 50
+    assert 2 <= len(said) <= 4
+    assert errors == []
+
+
+def test_a_challenge_checks_itself(open_lanes):
+    page, _, _ = open_lanes(loaded=True)
+    asked = page.locator(".ln-challenges li").nth(1)
+    check = asked.get_by_role("button", name="Check lane B")
+    check.click()
+    assert "Not yet: in lane B" in asked.inner_text()
+    chosen(page, "B", "Starts as").select_option("2")
+    lane(page, "B").get_by_role("button", name="All skips").click()
+    check.click()
+    assert "lane B has taken 0 steps, and 20 are needed" in asked.inner_text()
+    page.wait_for_function(f"{LANES}.history.B.seen")
+    train(page, 30)
+    check.click()
+    assert "below 1 is asked for" in asked.inner_text()
+    chosen(page, "B", "Branch scale").select_option("0")
+    chosen(page, "B", "Scale is").select_option("1")
+    page.get_by_role("button", name="Rewind").click()
+    page.wait_for_function(f"{LANES}.count === 0 && {LANES}.history.B.seen")
+    for _ in range(4):
+        train(page, 50)
+    check.click()
+    assert "Solved." in asked.inner_text(), asked.inner_text()
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_the_lanes_fit_their_page_and_are_accessible(open_lanes, axe, width, theme):
+    page, _, errors = open_lanes(loaded=True, width=width, theme=theme)
+    page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+    for task in TASKS:
+        page.locator(f"input[name^=ln-task][value={task}]").evaluate("e => e.click()")
+        page.wait_for_function(f"{LANES}.task === '{task}' && {LANES}.history.A.seen")
+        train(page, 5)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        labels = page.locator(".plusx-lanes canvas").evaluate_all("all => all.map((e) => e.ariaLabel)")
+        assert all(labels)
+    boxes = [part.bounding_box() for part in page.locator(".ln-stack [role=switch] .px-hit").all()]
+    assert min(box[side] for box in boxes for side in ("width", "height")) >= 24
+    assert axe(page) == [] and errors == []
