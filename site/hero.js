@@ -1,0 +1,53 @@
+/**
+ * The first page's net that a reader can break. hero.py has written what it says whole and with each skip cut; one
+ * skip is cut at a time. The text types itself, unless the reader wants no motion.
+ */
+(() => {
+  const root = document.querySelector(".plusx-hero");
+  if (!root) return;
+  const { cut, written, loss, names } = JSON.parse(root.querySelector(".hero-setup").textContent);
+  const [diagram, text, button, status] = [".px-diagram", ".hero-written", "button", "[role=status]"]
+    .map((part) => root.querySelector(part));
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const whole = [...diagram.querySelectorAll(".px-piece")].map((piece) => piece.outerHTML);
+  let now = 0; // 0 whole, or 1 and on for the skip that is cut
+  let typing;
+
+  /** The text, a few letters a frame. A screen reader hears of the change from the status alone. */
+  function type() {
+    clearInterval(typing);
+    const letters = [...written[now]];
+    const end = still.matches || document.hidden ? letters.length : 0;
+    let at = end;
+    text.textContent = letters.slice(0, at).join("");
+    if (end) return;
+    typing = setInterval(() => {
+      text.textContent = letters.slice(0, (at += 1)).join("");
+      if (at >= letters.length) clearInterval(typing);
+    }, 22);
+  }
+
+  function show(next) {
+    now = next;
+    root.dataset.hero = now ? "cut" : "whole";
+    layers.forEach((layer, row) => {
+      layer.show([2 * row, 2 * row + 1].map((at) => ({ html: at === now - 1 ? cut[at] : whole[at] })));
+    });
+    button.textContent = now ? "Put it back" : "Cut one line";
+    const misses = `it misses by ${loss[now]} nats a character`;
+    status.textContent = now
+      ? `The ${names[now - 1]} is cut: ${misses}, ${loss[0]} before.`
+      : `All twelve skips in place: ${misses}.`;
+    type();
+  }
+
+  const choose = (control, value) => show(value ? 0 : Number(control.split("_")[1]));
+  const layers = [...diagram.querySelectorAll(".hero-pieces")].map((row, i) => {
+    row.ariaLabel = `Layer ${i + 1}`;
+    return plusxDiagram(row, choose);
+  });
+  button.hidden = false;
+  root.classList.add("hero-live");
+  button.addEventListener("click", () => show(now ? 0 : 3));
+  type();
+})();
