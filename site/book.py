@@ -121,6 +121,16 @@ def _offer_slides(app, pagename, templatename, context, doctree):
     context["header_buttons"].append(button | {"classes": "pst-navbar-icon pst-js-only"})
 
 
+def _offer_reading(app, pagename, templatename, context, doctree):
+    """A switch above a page with code: Read, its ideas, or Lab, all of it. The page knows before it is drawn."""
+    if 'class="cell_input' not in (context.get("body") or ""):
+        return
+    app.add_js_file(None, body=(HERE / "reading.js").read_text(encoding="utf8"))
+    button = {"type": "javascript", "label": "reading-button", "icon": "fas fa-flask", "javascript": "plusxReading()"}
+    button |= {"tooltip": "Lab: all code and measurements open", "classes": "pst-navbar-icon pst-js-only"}
+    context["header_buttons"].append(button)
+
+
 def _equip_offer(app, pagename, templatename, context, doctree):
     """Give the page that offers to keep the book its script."""
     if OFFER.search(context.get("body") or ""):
@@ -196,6 +206,7 @@ def setup(app):
     app.connect("html-page-context", _equip_hero)
     app.connect("html-page-context", _equip_offer)
     # After the theme (priority 501) has begun the list of buttons.
+    app.connect("html-page-context", _offer_reading, priority=600)
     app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _finish, priority=900)
