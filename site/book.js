@@ -64,8 +64,8 @@
     part.textContent = word;
     return part;
   });
-  button.replaceChildren(read, lab);
-  button.ariaLabel = "Lab: all code open";
+  button.replaceChildren(read, " ", lab);
+  button.ariaLabel = "Read Lab: all code open"; // begins with what is seen
 
   function tell() {
     button.ariaPressed = root.dataset.reading === "lab";

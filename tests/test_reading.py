@@ -11,8 +11,8 @@ OPEN = """() => [...document.querySelectorAll('.bd-article .cell:not([class*=tag
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
 def test_read_folds_code_and_lab_shows_it_until_the_reader_says_otherwise(site_url, open_page, axe, width, theme):
     page, foreign, errors = open_page(f"{site_url}/{CHAPTER}", width=width, theme=theme)
-    button = page.get_by_role("button", name="Lab: all code open")
-    assert button.text_content() == "ReadLab" and button.get_attribute("aria-pressed") == "false"
+    button = page.get_by_role("button", name="Read Lab: all code open")
+    assert button.text_content() == "Read Lab" and button.get_attribute("aria-pressed") == "false"
     badges = page.locator(".px-badge")
     folded = badges.count()
     few = page.evaluate(OPEN)
