@@ -34,10 +34,9 @@
       layer.show([2 * row, 2 * row + 1].map((at) => ({ html: at === now - 1 ? cut[at] : whole[at] })));
     });
     button.textContent = now ? "Put it back" : "Cut one line";
-    const misses = `it misses by ${loss[now]} nats a character`;
     status.textContent = now
-      ? `The ${names[now - 1]} is cut: ${misses}, ${loss[0]} before.`
-      : `All twelve skips in place: ${misses}.`;
+      ? `Cut: ${names[now - 1]}. Loss ${loss[now]} nats a character, not ${loss[0]}.`
+      : `All twelve skips in place. Loss ${loss[0]} nats a character.`;
     type();
   }
 

@@ -72,7 +72,7 @@ def markup(made: dict) -> str:
 <p class="hero-cut">With the {words[2]} cut, the same net writes: \
 <span class="hero-text">{html.escape(PROMPT + other)}</span></p>
 <p class="hero-said"><button type="button" hidden>Cut one line</button> \
-<span role="status">All twelve skips in place: it misses by {setup["loss"][0]} nats a character.</span></p>
+<span role="status">All twelve skips in place. Loss {setup["loss"][0]} nats a character.</span></p>
 <script type="application/json" class="hero-setup">{data}</script>
 </div>"""
 

@@ -1,13 +1,16 @@
 """The first page's net that a reader can break: what it says is what torch computes; pressed in Chromium."""
 
+import gzip
 import json
+import math
+import re
 
 import hero
 import pytest
 import torch
 from browser import ROOT
 
-from plusx.switched import LAYER, encode, held_out, load, losses, trained
+from plusx.switched import LAYER, TASKS, encode, held_out, load, losses, trained
 
 SITE, EXPLORE = ROOT / "site", ROOT / "src" / "plusx" / "explore"
 MADE = {
@@ -58,6 +61,23 @@ def test_a_cut_skip_is_the_switch_of_that_skip_alone(monkeypatch):
     assert made == hero.texts()
 
 
+def test_the_first_page_says_what_a_blind_guess_would_cost():
+    blind = math.log(len(TASKS["characters"].alphabet))
+    assert f"a blind guess would cost {blind:.1f}" in (ROOT / "index.md").read_text(encoding="utf8")
+
+
+def test_its_page_is_light(site):
+    """Everything that the first page loads, as a server sends it, is 200 kB or less; its type 60 kB or less."""
+    html = (site / "index.html").read_text(encoding="utf8")
+    sources = re.findall(r'<(?:script|link)\b[^>]*(?:src|href)="([^"?]*\.(?:js|css))', html)
+    files = [site / "index.html", *(site / each for each in sources if "://" not in each)]
+    fonts = list((site / "_static" / "plusx").glob("*.woff2"))
+    assert len(files) > 5 and len(fonts) == 2
+    types = sum(path.stat().st_size for path in fonts)
+    assert types <= 60_000
+    assert types + sum(len(gzip.compress(path.read_bytes())) for path in files) <= 200_000
+
+
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
 def test_a_press_cuts_one_skip_and_another_puts_it_back(opened, axe, width, theme):
     page, errors = opened(theme, width)
@@ -72,7 +92,7 @@ def test_a_press_cuts_one_skip_and_another_puts_it_back(opened, axe, width, them
         skips.nth(at).click()
         assert said(page)[0] == MADE["written"][at + 1]
         layer, around = at // 2 + 1, hero.AROUND[at % 2]
-        assert f"skip around {around} in layer {layer} is cut" in said(page)[1]
+        assert f"Cut: skip around {around} in layer {layer}." in said(page)[1]
         checked = skips.evaluate_all("all => all.map((each) => each.ariaChecked)")
         assert [i for i, value in enumerate(checked) if value == "false"] == [at]
         assert skips.nth(at).get_attribute("aria-label") == f"Skip around {around}, layer {layer}"
