@@ -130,7 +130,7 @@ def _foldable(cell: re.Match) -> str:
     classes, lines, code = cell[1], int(cell[3]), unescape(re.sub(r"<[^>]+>", "", cell[4]))
     measured = "tag_nbval-check-output" in classes
     if lines <= IDEA and re.search(r"^(class|def) ", code, re.M) and not measured and "@evidence" not in code:
-        return cell[0]
+        return f'<div class="cell px-open {classes}">\n{cell[2]}'
     what = f"{'Measured' if measured else 'Code'}, {lines} line{'s' if lines > 1 else ''}"
     badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
     return f'<div class="cell px-fold {classes}">\n{badge}\n{cell[2]}'
@@ -148,8 +148,7 @@ DOCUMENT = r"(?!genindex|search).*\.html"  # a page that has a source
 FOLDED = r'<details class="[^"]*\bhide\b'  # myst-nb's cells that are folded
 
 IDEA = 20  # lines that code may have to stay open
-# A cell of code that no tag folds, up to the end of its code.
-OPEN_CELL = r'<div class="cell ((?![^"]*tag_hide-)[^"]*)">\s*(<div class="cell_input\b[^>]*>'
+OPEN_CELL = r'<div class="cell ((?![^"]*tag_hide-)[^"]*)">'  # one that no tag folds
 
 # Weight, valid HTML, and three of axe's rules.
 THEMES = [
@@ -180,9 +179,10 @@ THEMES = [
     Edit("lines of code", r"<pre>(.*?)</pre>", _measured, times=_as_often_as(r"<pre\b")),
     Edit(
         "cells that Read folds",
-        OPEN_CELL + r'.*?<pre[^>]*--lines:(\d+)">(.*?)</pre>)',
+        OPEN_CELL.replace("cell (", "cell (?!px-)(")
+        + r'\s*(<div class="cell_input\b.*?<pre[^>]*--lines:(\d+)">(.*?)</pre>)',
         _foldable,
-        times=_as_often_as(OPEN_CELL + ")"),
+        times=_as_often_as(OPEN_CELL),
     ),
     # A summary holds no paragraph, and an id is a page's only one.
     Edit(
