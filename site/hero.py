@@ -69,8 +69,8 @@ def markup(made: dict) -> str:
 <div class="px-diagram" aria-label="Six layers of a trained transformer; each skip is a switch">{rows}</div>
 <p class="hero-text"><span class="hero-prompt">{html.escape(PROMPT)}</span>\
 <span class="hero-written">{html.escape(first)}</span></p>
-<p class="hero-cut">With the {words[2]} cut, the same net writes: \
-<span class="hero-text">{html.escape(PROMPT + other)}</span></p>
+<noscript><p class="hero-cut">With the {words[2]} cut, the same net writes: \
+<span class="hero-text">{html.escape(PROMPT + other)}</span></p></noscript>
 <p class="hero-said"><button type="button" hidden>Cut one line</button> \
 <span role="status">All twelve skips in place. Loss {setup["loss"][0]} nats a character.</span></p>
 <script type="application/json" class="hero-setup">{data}</script>
