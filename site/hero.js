@@ -10,21 +10,24 @@
     .map((part) => root.querySelector(part));
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const whole = [...diagram.querySelectorAll(".px-piece")].map((piece) => piece.outerHTML);
+  const rest = document.createElement("span"); // unseen, what is still to come: no line breaks anew while it types
+  rest.className = "hero-rest";
+  text.after(rest);
   let now = 0; // 0 whole, or 1 and on for the skip that is cut
   let typing;
 
-  /** The text, a few letters a frame. A screen reader hears of the change from the status alone. */
+  /** The text, letter by letter. A screen reader hears of the change from the status alone. */
   function type() {
     clearInterval(typing);
-    const letters = [...written[now]];
-    const end = still.matches || document.hidden ? letters.length : 0;
-    let at = end;
-    text.textContent = letters.slice(0, at).join("");
-    if (end) return;
-    typing = setInterval(() => {
-      text.textContent = letters.slice(0, (at += 1)).join("");
-      if (at >= letters.length) clearInterval(typing);
-    }, 22);
+    const letters = written[now];
+    let at = still.matches || document.hidden ? letters.length : 0;
+    const put = () => {
+      text.textContent = letters.slice(0, at);
+      rest.textContent = letters.slice(at);
+      if (at++ >= letters.length) clearInterval(typing);
+    };
+    typing = setInterval(put, 22);
+    put();
   }
 
   function show(next) {
