@@ -53,3 +53,34 @@
     tell();
   }
 })();
+
+/* Read or Lab: the switch in the header, remembered, and the badges behind which Read folds code and measurements. */
+(() => {
+  const root = document.documentElement;
+  const button = document.querySelector(".btn-reading-button");
+  if (!button) return;
+  const [read, lab] = ["Read", "Lab"].map((word) => {
+    const part = document.createElement("span");
+    part.textContent = word;
+    return part;
+  });
+  button.replaceChildren(read, " ", lab);
+  button.ariaLabel = "Read Lab: all code open"; // begins with what is seen
+
+  function tell() {
+    button.ariaPressed = root.dataset.reading === "lab";
+  }
+
+  globalThis.plusxReading = () => {
+    root.dataset.reading = root.dataset.reading === "lab" ? "read" : "lab";
+    try {
+      localStorage.setItem("reading", root.dataset.reading);
+    } catch {} // it lasts as long as the page
+    tell();
+  };
+  tell();
+  document.querySelector(".bd-article").addEventListener("click", ({ target }) => {
+    const badge = target.closest(".px-badge");
+    if (badge) badge.ariaExpanded = badge.parentElement.classList.toggle("px-shown");
+  });
+})();

@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import hero
 from offline import OFFER, offer_to_keep
 from pages import HERE, NODE_MODULES, mend
 from sphinx.errors import ExtensionError
@@ -30,6 +31,13 @@ BUNDLES = {
     "gl3d": "plotly.js-gl3d-dist-min/plotly-gl3d.min.js",
 }
 FONTS = "mathjax/es5/output/chtml/fonts/woff-v2"
+# The book's own type, of which the files for English are enough; other letters come from the reader's system.
+TYPE = {
+    "source-sans.woff2": "@fontsource-variable/source-sans-3/files/source-sans-3-latin-wght-normal.woff2",
+    "source-serif.woff2": "@fontsource/source-serif-4/files/source-serif-4-latin-600-normal.woff2",
+    "source-sans-license.txt": "@fontsource-variable/source-sans-3/LICENSE",
+    "source-serif-license.txt": "@fontsource/source-serif-4/LICENSE",
+}
 ORT = "onnxruntime-web/dist"
 NETS = ROOT / "chapters" / "data" / "playground"
 # Panels that compute in a reader's browser, and the code of what they compute.
@@ -73,7 +81,9 @@ def _copy_assets(app):
     fonts.mkdir(parents=True, exist_ok=True)
     for part in [_from_npm("mathjax/LICENSE"), *sorted(_from_npm(FONTS).glob("*.woff"))]:
         copy_asset_file(str(part), str(fonts))
-    for asset in ["book.css", "book.js", "offline.js", "slides.css", "slides.js"]:
+    for name, part in TYPE.items():
+        copy_asset_file(str(_from_npm(part)), str(static / name))
+    for asset in ["book.css", "book.js", "hero.css", "hero.js", "offline.js", "slides.css", "slides.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
@@ -117,10 +127,39 @@ def _offer_slides(app, pagename, templatename, context, doctree):
     context["header_buttons"].append(button | {"classes": "pst-navbar-icon pst-js-only"})
 
 
+def _offer_reading(app, pagename, templatename, context, doctree):
+    """A switch above a page with code: Read, its ideas, or Lab, all of it. The page knows before it is drawn."""
+    if 'class="cell_input' not in (context.get("body") or ""):
+        return
+    app.add_js_file(None, body=(HERE / "reading.js").read_text(encoding="utf8"))
+    button = {"type": "javascript", "label": "reading-button", "icon": "fas fa-flask", "javascript": "plusxReading()"}
+    button |= {"tooltip": "Lab: all code and measurements open", "classes": "pst-navbar-icon pst-js-only"}
+    context["header_buttons"].append(button)
+
+
 def _equip_offer(app, pagename, templatename, context, doctree):
     """Give the page that offers to keep the book its script."""
     if OFFER.search(context.get("body") or ""):
         app.add_js_file("plusx/offline.js", defer="defer")
+
+
+def _equip_hero(app, pagename, templatename, context, doctree):
+    """Put the net that a reader can break where a page wants it."""
+    body = context.get("body") or ""
+    if hero.PLACE not in body:
+        return
+    for asset in ["explore.css", "diagram.css", "hero.css"]:
+        app.add_css_file(f"plusx/{asset}")
+    for asset in ["diagram.js", "hero.js"]:
+        app.add_js_file(f"plusx/{asset}", defer="defer")
+    made = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors", ROOT / "requirements.txt"]
+    kept = Path(app.srcdir) / "_build" / ".hero"
+    kept.mkdir(parents=True, exist_ok=True)
+    texts = kept / _named_after(made, "texts.json")
+    _put(texts, lambda part: subprocess.run([sys.executable, HERE / "hero.py", part], check=True))
+    for other in set(kept.iterdir()) - {texts}:
+        other.unlink()
+    context["body"] = body.replace(hero.PLACE, hero.markup(json.loads(texts.read_text(encoding="utf8"))))
 
 
 def _nets(kind: str, kept: Path) -> dict[str, Path]:
@@ -177,8 +216,10 @@ def setup(app):
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_panels)
+    app.connect("html-page-context", _equip_hero)
     app.connect("html-page-context", _equip_offer)
     # After the theme (priority 501) has begun the list of buttons.
+    app.connect("html-page-context", _offer_reading, priority=600)
     app.connect("html-page-context", _offer_slides, priority=600)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _finish, priority=900)

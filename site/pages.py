@@ -125,6 +125,17 @@ def _measured(block: re.Match) -> str:
     return f'<pre{focus} style="--lines:{len(lines)}">{block[1]}</pre>'
 
 
+def _foldable(cell: re.Match) -> str:
+    """A cell that *Read* folds behind a badge, unless its code is short and defines what the page speaks of."""
+    classes, lines, code = cell[1], int(cell[3]), unescape(re.sub(r"<[^>]+>", "", cell[4]))
+    measured = "tag_nbval-check-output" in classes
+    if lines <= IDEA and re.search(r"^(class|def) ", code, re.M) and not measured and "@evidence" not in code:
+        return f'<div class="cell px-open {classes}">\n{cell[2]}'
+    what = f"{'Measured' if measured else 'Code'}, {lines} line{'s' if lines > 1 else ''}"
+    badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
+    return f'<div class="cell px-fold {classes}">\n{badge}\n{cell[2]}'
+
+
 def _without_paragraphs(summary: re.Match) -> str:
     return summary[1] + summary[2].replace("<p ", "<span ").replace("</p>", "</span>")
 
@@ -135,6 +146,9 @@ def _as_often_as(other: str) -> Callable[[str], int]:
 
 DOCUMENT = r"(?!genindex|search).*\.html"  # a page that has a source
 FOLDED = r'<details class="[^"]*\bhide\b'  # myst-nb's cells that are folded
+
+IDEA = 20  # lines that code may have to stay open
+OPEN_CELL = r'<div class="cell ((?![^"]*tag_hide-)[^"]*)">'  # one that no tag folds
 
 # Weight, valid HTML, and three of axe's rules.
 THEMES = [
@@ -163,6 +177,13 @@ THEMES = [
     Edit("title of the first page", r"<title>([^<]+) &#8212; \1</title>", r"<title>\1</title>", on="index.html"),
     Edit("title of the search", "<title>Search - ", "<title>Search &#8212; ", on="search.html"),
     Edit("lines of code", r"<pre>(.*?)</pre>", _measured, times=_as_often_as(r"<pre\b")),
+    Edit(
+        "cells that Read folds",
+        OPEN_CELL.replace("cell (", "cell (?!px-)(")
+        + r'\s*(<div class="cell_input\b.*?<pre[^>]*--lines:(\d+)">(.*?)</pre>)',
+        _foldable,
+        times=_as_often_as(OPEN_CELL),
+    ),
     # A summary holds no paragraph, and an id is a page's only one.
     Edit(
         "paragraphs in a fold's name",

@@ -115,7 +115,7 @@ def test_the_still_picture_has_the_lines_where_plotly_has_them():
     _, normal = normalise(figure("t", panel(across(1, "C1"), upright(0.5, "C2"), line([0], [0], "a"), **AXES)), "f()")
     drawn = still(normal, 720, "p")
     path = r'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+) "[^>]*stroke: '
-    level, moment = (re.search(path + colour, drawn) for colour in ("#d55e00", "#0baa53"))
+    level, moment = (re.search(path + re.escape(f"var(--px-{name})"), drawn) for name in ("C1", "C2"))
     assert [float(v) * 4 / 3 for v in level.groups()] == pytest.approx([66, 273, 704, 273], abs=1)
     assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([225.5, 352, 225.5, 36], abs=1)
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from plusx.explore.controls import ExploreError
-from plusx.explore.figures import COLOURS, normalise, number, table
+from plusx.explore.figures import MEANINGS, normalise, number, table
+from plusx.explore.saved import PALETTE
 
 
 def grid(z, x=(1, 2, 3), y=(10, 20), **trace):
@@ -111,11 +112,21 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("page", ["#ffffff", "#181c22"])
-def test_every_colour_stands_out_on_both_pages(page):
+def test_every_colour_of_a_saved_picture_stands_out_on_both_pages(page):
     """WCAG 2.2, 1.4.11: graphical objects have a contrast of at least 3:1."""
-    for name, colour in COLOURS.items():
-        low, high = sorted([luminance(colour), luminance(page)])
+    for name in PALETTE.keys() - {"grid", "page"}:
+        low, high = sorted([luminance(PALETTE[name]), luminance(page)])
         assert (high + 0.05) / (low + 0.05) >= 3, name
+
+
+@pytest.mark.parametrize("meaning", MEANINGS)
+def test_what_has_a_colour_of_its_own_is_called_by_its_name(meaning):
+    line = dict(x=[meaning, "b"], y=[1, 2], name=meaning, line=dict(color=meaning), marker=dict(color=[meaning, "C3"]))
+    _, drawn = normalise(dict(data=[line], layout=dict(title=meaning, shapes=[dict(line=dict(color=meaning))])), "f()")
+    (trace,), code = drawn["data"], MEANINGS[meaning]
+    assert (trace["x"][0], trace["name"]) == (meaning, meaning)
+    assert trace["line"]["color"] == drawn["layout"]["shapes"][0]["line"]["color"] == code
+    assert trace["marker"]["color"] == [code, "C3"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_memory_is_what_was_measured():
     assert measured("memory, most of one reader") <= megabytes(memory["limit"])
     # A gigabyte of a node stays for the system and Kubernetes.
     fit = 15 * 1024 // megabytes(memory["guarantee"])
-    for text in (RECORD, (ROOT / "README.md").read_text(encoding="utf8")):
+    for text in (RECORD, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf8")):
         assert f"{fit} readers on a node of 16 GB" in " ".join(text.split())
 
 

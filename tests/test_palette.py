@@ -2,9 +2,11 @@
 
 import re
 
-from browser import ROOT
+import pytest
+from browser import EXPLORING, ROOT
+from decoding import decode, payload, state
 
-from plusx.explore.figures import COLOURS, NEUTRALS
+from plusx.explore.figures import COLOURS, MEANINGS, NEUTRALS
 
 EXPLORE = ROOT / "src" / "plusx" / "explore"
 CSS = (EXPLORE / "explore.css").read_text(encoding="utf8")
@@ -12,7 +14,7 @@ CSS = (EXPLORE / "explore.css").read_text(encoding="utf8")
 LIGHT, *DARK = (
     dict(re.findall(r"--px-([\w-]+): (#\w+);", block)) for block in re.findall(r"{([^{}]*--px-ink:[^{}]*)}", CSS)
 )
-PAGE = re.search(r"var\(--px-page, (#\w+)\)", CSS)[1]  # the ground, where no theme says that it is dark
+PAGE = LIGHT["page"]  # the ground, where no theme says that it is dark
 
 
 def test_plots_pictures_and_pages_have_one_colourway():
@@ -20,9 +22,37 @@ def test_plots_pictures_and_pages_have_one_colourway():
     assert set(NEUTRALS) <= LIGHT.keys()
 
 
-def test_the_dark_palette_is_one_and_leaves_only_the_colourway_as_it_is():
+def test_the_dark_palette_is_one_and_whole():
     one, other = DARK
-    assert one == other and one.keys() == LIGHT.keys() - COLOURS.keys() | {"page"}
+    assert one == other and one.keys() == LIGHT.keys()
+
+
+def test_what_has_a_meaning_has_it_in_figures_and_in_pages():
+    said = dict(re.findall(r"--px-(\w+): var\(--px-(\w+)\);", CSS))
+    assert said == MEANINGS
+    assert set(MEANINGS.values()) <= {*COLOURS, "ink"}
+
+
+def contrast(one, other):
+    def luminance(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        shares = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK[0]], ids=["light", "dark"])
+def test_colours_stand_out_and_more_so_those_with_words_at_their_lines(palette):
+    """WCAG 2.2: 4.5:1 for words (1.4.3), 3:1 for what else is drawn (1.4.11), on the page and on a control's ground."""
+    worded = {*MEANINGS.values(), "ink", "muted", "accent"}
+    drawn = {*COLOURS, *worded, "line"}
+    found = {
+        (name, ground): contrast(palette[name], palette[ground]) for name in drawn for ground in ("page", "surface")
+    }
+    assert {key: ratio for key, ratio in found.items() if ratio < (4.5 if key[0] in worded else 3)} == {}
 
 
 def test_what_can_load_no_stylesheet_has_the_same_colours():
@@ -43,3 +73,87 @@ def test_no_other_stylesheet_or_script_of_a_page_has_a_colour_of_its_own():
     own = {name: set(found) - {PAGE} for name, found in own.items()}
     # The theme's link blue, darkened where it stands on a tint.
     assert {name: found for name, found in own.items() if found} == {"book.css": {"#0d5bc9"}}
+
+
+# ---- the book's figures ----------------------------------------------------------------------------------------
+
+# How the name of a line begins that shows what has a colour of its own.
+NAMED = {
+    "plain": "(plain|no skip)(, mean.*)?$",
+    "residual": "(skip|residual)(, mean.*)?$",
+    "stream": "(the )?stream$",
+    "gradient": "gradient",
+    "signal": "signal",
+}
+
+
+def painted(node, here=False):
+    """All colours of a figure, by `coloured`'s rule for where one stands."""
+    if isinstance(node, dict):
+        return {c for key, value in node.items() for c in painted(value, re.search(r"colou?r(way|scale|s)?$", key))}
+    if isinstance(node, list):
+        return {colour for value in node for colour in painted(value, here)}
+    return {node} if here and isinstance(node, str) else set()
+
+
+def figures(page):
+    """(explorer, figure) for each state of the explorers of a page."""
+    html = page.read_text(encoding="utf8")
+    for name in re.findall(r'<div class="plusx-explore"[^>]* id="explore-([^"]+)"', html):
+        table, leaves = decode(payload(page, f"explore-{name}"))
+        for at in range(max((len(leaf["index"]) for leaf in leaves), default=1)):
+            yield name, state(table, leaves, at)
+
+
+def meaning_of(name):
+    return next((meaning for meaning, begins in NAMED.items() if re.match(begins, name)), None)
+
+
+def strays(page):
+    """(explorer, colour) where a colour is not in the list, and (explorer, meaning) where it is another's."""
+    found = set()
+    for explorer, figure in figures(page):
+        found |= {(explorer, colour) for colour in painted(figure) - {*COLOURS, *NEUTRALS, *LEFT}}
+        for trace in figure["data"]:
+            colour = trace.get("line", {}).get("color") or trace.get("marker", {}).get("color")
+            meaning = meaning_of(trace.get("name") or "")
+            if meaning and isinstance(colour, str) and colour != MEANINGS[meaning]:
+                found.add((explorer, meaning))
+    return found
+
+
+# Words on a grid's cells, scales of one direction, and no colour at all.
+LEFT = {"#ffffff", "#000000", "Viridis", "Cividis", "rgba(0,0,0,0)"}
+# Figures whose colours still say something else: (explorer, meaning), or one of its own. None may be added.
+BEHIND = {
+    "02-gradients-through-depth": {("gradient_by_layer", "signal"), ("gradient_by_layer", "gradient")},
+    "06-resnet-blocks": {("order_of_parts", "gradient")},
+    "07-ensemble-of-paths": {("ten_switches", "plain"), ("ten_switches", "residual")},
+    "09-depth-without-normalisation": {
+        ("stream_at_the_start", "signal"),
+        ("stream_at_the_start", "gradient"),
+        ("replay", "stream"),
+    },
+    "11-the-transformer-layer": {
+        ("layer_at_the_start", "signal"),
+        ("layer_at_the_start", "gradient"),
+        ("warm_up_and_rate", "gradient"),
+    },
+    "13-why-skips-around-attention": {
+        ("from_each_start", "residual"),
+        ("signal_and_gradient", "gradient"),
+        ("from_each_start", "plain"),
+    },
+    "15-the-residual-stream": {
+        ("cosines_between_writes", "#2166ac"),
+        ("cosines_between_writes", "#f7f7f7"),
+        ("cosines_between_writes", "#b2182b"),
+        ("length_of_the_stream", "stream"),
+    },
+    "relatives": {("relatives", "residual")},
+}
+
+
+@pytest.mark.parametrize("chapter", EXPLORING)
+def test_a_figure_has_the_colours_of_the_list_and_each_with_its_meaning(site, chapter):
+    assert strays(site / chapter) == BEHIND.get(chapter[9:-5], set())

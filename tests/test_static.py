@@ -139,7 +139,8 @@ def test_a_scale_bar_runs_from_the_least_to_the_greatest_colour():
 
     text = fragment(heat, a=True)
     bar = text[text.index("&lt;loss&gt;: 0 ") :]
-    assert re.findall('fill="(#[0-9a-f]+)"', bar)[:25:24] == ["#ff0000", "#0000ff"]
+    mixed = "color-mix(in srgb, #0000ff {}%, #ff0000)".format  # so that the names of colours follow the theme
+    assert re.findall('style="fill:([^"]+)"', bar)[:25:12] == [mixed(0), mixed(50), mixed(100)]
     assert "</svg> 2</span>" in bar
     common, _ = decode(re.search('class="px-states">([^<]+)<', text).group(1))
     assert common["data"][0]["showscale"] is False

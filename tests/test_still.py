@@ -23,7 +23,7 @@ def svg(data, width=720, **layout):
     )
 
 
-def curve(root, colour="#0a78bd"):
+def curve(root, colour="var(--px-C0)"):
     """The points of the first line in a colour, as fractions of the picture from the top left."""
     width, height = (float(v) for v in root.get("viewBox").split()[2:])
     for path in root.iter("path"):
@@ -48,7 +48,7 @@ def test_log_axes_place_decades_evenly():
 def test_gaps_are_gaps():
     root = svg([dict(x=[0, 1, 2, 3, 4], y=[0, 1, None, 1, 0], mode="lines")])
     assert [
-        p.get("d").count("M") for p in root.iter("path") if "#0a78bd" in p.get("style", "") and p.get("clip-path")
+        p.get("d").count("M") for p in root.iter("path") if "var(--px-C0)" in p.get("style", "") and p.get("clip-path")
     ] == [2]
 
 
@@ -201,7 +201,7 @@ def test_symbols_by_point_are_each_drawn_and_the_legend_shows_the_first():
             symbol=["diamond", "circle-open", "diamond"], color=["C1", "C2", "C3"], size=[8, 9, 10]))],
          "layout": {"title": "t", "showlegend": True}}, "f()")  # fmt: skip
     marks = still(figure, 720, "p").split("PathCollection", 1)[1]
-    assert sorted(re.findall(r'style="fill: ([^;"]+)', marks)) == ["#b67a92", "#d55e00", "none"]
+    assert sorted(re.findall(r'style="fill: ([^;"]+)', marks)) == ["none", "var(--px-C1)", "var(--px-C3)"]
     assert legend(figure).count("<path") == 1 and "<circle" not in legend(figure)
 
 

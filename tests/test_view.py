@@ -93,7 +93,7 @@ def test_the_last_states_curves_stay_until_the_next_change(page_of):
     press(page, "depth")
     assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3]])
     (ghost,) = [trace for trace in page.evaluate(TRACES) if trace["faint"]]
-    assert ghost["opacity"] < 0.5 and ghost["color"] == "#0a78bd"  # of its trace
+    assert ghost["opacity"] < 0.5 and ghost["color"] == "#1b5693"  # of its trace
     page.locator("button[type=reset]").click()
     settle(page)
     assert curves(page) == ([[10, 11, 12, 13]], []) and errors == []
@@ -281,7 +281,7 @@ def test_a_word_that_is_called_like_a_colour_stays_a_word(page_of):
     shown = page.evaluate("[...document.querySelectorAll('.px-plot text')].map((t) => t.textContent)")
     assert {"C0", "ink", "grid", "C1"} <= set(shown)
     fills = page.evaluate("[...document.querySelectorAll('.barlayer .point path')].map((p) => p.style.fill)")
-    assert fills == ["rgb(213, 94, 0)", "rgb(34, 38, 46)", "rgb(11, 170, 83)"]
+    assert fills == ["rgb(187, 78, 9)", "rgb(34, 38, 46)", "rgb(12, 129, 73)"]
     still = page.locator(".px-still.px-wide").evaluate("s => s.textContent")
     assert "C0" in still and "grid" in still
 

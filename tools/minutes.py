@@ -37,7 +37,9 @@ def main():
     found = {int(path.name[:2]): rounded(minutes(path)) for path in sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))}
     index, teachers = ROOT / "index.md", ROOT / "chapters/teachers.md"
     said = f"A chapter takes {min(found.values())} to {max(found.values())} minutes"
-    index.write_text(re.sub(r"A chapter takes \d+ to \d+ minutes", said, index.read_text("utf-8")), "utf-8")
+    cards = re.sub(r"A chapter takes \d+ to \d+ minutes", said, index.read_text("utf-8"))
+    card = re.compile(r"(\(chapters/(\d+)-[^)]*\) · )\d+(?= min)")
+    index.write_text(card.sub(lambda match: f"{match[1]}{found[int(match[2])]}", cards), "utf-8")
     row = re.compile(r"(\| \[(\d+)\. .*?\]\(.*?\) \| )\d+")
     table = row.sub(lambda match: f"{match[1]}{found[int(match[2])]}", teachers.read_text("utf-8"))
     teachers.write_text(table, "utf-8")

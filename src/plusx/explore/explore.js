@@ -109,7 +109,7 @@
   /** The colours of the page's theme, by the names figures use. */
   function paletteOf(root) {
     const style = getComputedStyle(root);
-    const names = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid"];
+    const names = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid", "page"];
     return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--px-${name}`).trim()]));
   }
 

@@ -12,18 +12,28 @@ import numpy as np
 
 from .controls import ExploreError
 
-# Each pair is 12 apart or more in CAM02-UCS, also to eyes without one kind of cone, and each has a contrast of
-# at least 3:1 on the light and on the dark page, so one colourway serves both. "ink", "muted" and "grid" follow
-# the page's theme.
+# As they are on a light page; explore.css has those of a dark one. In each, every pair is 12 apart or more in
+# CAM02-UCS, also to eyes without one kind of cone.
 COLOURS = {
-    "C0": "#0a78bd",
-    "C1": "#d55e00",
-    "C2": "#0baa53",
-    "C3": "#b67a92",
-    "C4": "#786954",
-    "C5": "#8b88f4",
+    "C0": "#1b5693",
+    "C1": "#bb4e09",
+    "C2": "#0c8149",
+    "C3": "#af708a",
+    "C4": "#605e5e",
+    "C5": "#6a5ddd",
 }
-NEUTRALS = ("ink", "muted", "grid")
+NEUTRALS = ("ink", "muted", "grid", "page")  # "page" is the ground, as the middle of a scale that diverges
+# What has one colour in all figures, diagrams and words of the book. A net with skips has the colour of the skip, one
+# without has that of its branches.
+MEANINGS = {
+    "stream": "ink",
+    "skip": "C1",
+    "residual": "C1",
+    "branch": "C0",
+    "plain": "C0",
+    "gradient": "C5",
+    "signal": "C2",
+}
 HEIGHT = 400
 _COLOUR = re.compile(r"colou?r(way|scale|s)?$")  # the keys of plotly that hold colours
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
@@ -76,11 +86,12 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
             "return a plotly figure or dict(data=[...], layout=dict(title=...))."
         )
     given = {key: value for key, value in returned.get("layout", {}).items() if key != "template"}
-    layout = _plain(given, f"{where}: layout", arrays=False)
+    layout = coloured(_plain(given, f"{where}: layout", arrays=False), MEANINGS)
     title = layout.pop("title", {}).get("text")
     if not isinstance(title, str) or not title.strip():
         raise ExploreError(f"explore: {where} returned no layout.title; say the result of this state in it.")
-    data = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
+    traces = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
+    data = coloured(traces, MEANINGS)
     for i, trace in enumerate(data):
         _check_lengths(trace, f"{where}: data[{i}]")
         _say_defaults(trace)

@@ -49,12 +49,21 @@ def _scale_bar(trace: dict) -> str:
     bar, scale = trace.get("colorbar", {}), colours(trace)
     ends = bar.get("ticktext") or [number(low), number(high)]
     name = bar.get("title", {}).get("text") or trace.get("name") or "z"
-    cells = "".join(f'<rect x="{4 * i}" width="4.5" height="12" fill="{to_hex(scale(i / 24))}"/>' for i in range(25))
+    given = trace.get("colorscale")
+    fills = [_between(given, i / 24) if isinstance(given, list) else to_hex(scale(i / 24)) for i in range(25)]
+    fills = fills[::-1] if isinstance(given, list) and trace.get("reversescale") else fills
+    cells = "".join(f'<rect x="{4 * i}" width="4.5" height="12" style="fill:{fill}"/>' for i, fill in enumerate(fills))
     return (
         f"<span>{html.escape(name)}: {html.escape(str(ends[0]))} "
         f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{cells}</svg> '
         f"{html.escape(str(ends[-1]))}</span>"
     )
+
+
+def _between(scale: list, at: float) -> str:
+    """The colour at a place, from 0 to 1, of a list of [place, colour]."""
+    (low, below), (high, above) = next(pair for pair in zip(scale, scale[1:]) if at <= pair[1][0])
+    return f"color-mix(in srgb, {_css(above)} {100 * (at - low) / (high - low):.0f}%, {_css(below)})"
 
 
 def _swatch(trace: dict, colour: str) -> str:

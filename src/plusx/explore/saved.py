@@ -8,13 +8,24 @@ import base64
 import html
 import re
 
-from .figures import COLOURS, table
+from .figures import table
 from .legend import for_page, legend
 from .states import Explorer
 from .still import still
 
-# A notebook's theme is not known to the kernel: these stand on white and on near black.
-PALETTE = {**COLOURS, "ink": "#767676", "muted": "#8a8a8a", "grid": "rgba(128,128,128,0.25)"}
+# A notebook's theme is not known to the kernel: these have 3:1 or more on white and on near black.
+PALETTE = {
+    "C0": "#0a78bd",
+    "C1": "#d55e00",
+    "C2": "#0baa53",
+    "C3": "#b67a92",
+    "C4": "#786954",
+    "C5": "#8b88f4",
+    "ink": "#767676",
+    "muted": "#8a8a8a",
+    "grid": "rgba(128,128,128,0.25)",
+    "page": "#ffffff",
+}
 WIDTH = 720  # pixels
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 # A widget that was loaded is an element of its output. Where it loads, has failed, or waits for a kernel, the output is

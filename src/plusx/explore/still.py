@@ -22,7 +22,9 @@ from .controls import ExploreError
 from .figures import COLOURS, NEUTRALS, coloured
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
-_STANDINS = {name: f"#00000{i + 1}" for i, name in enumerate(NEUTRALS)}
+_STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
+# A grid is a bitmap, which follows no theme: its scale has the colours of the light page.
+_FIXED = {key: code for name, code in {**COLOURS, "page": "#ffffff"}.items() for key in (name, _STANDINS[name])}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 4)), "longdashdot": "-."}
 # The corners of plotly's markers, in radii from the middle, upwards positive; a circle has none.
@@ -62,7 +64,7 @@ _RC = {
 
 def still(figure: dict, width: int, prefix: str) -> str:
     """The normalised figure as SVG of `width` pixels; `prefix` keeps its ids apart on the page."""
-    figure = coloured(figure, {**COLOURS, **_STANDINS})
+    figure = coloured(figure, _STANDINS)
     layout = figure["layout"]
     height = layout["height"]
     with matplotlib.rc_context(_RC):
@@ -273,7 +275,7 @@ def colours(trace: dict) -> Colormap:
     """A grid's colour scale, from 0 to 1."""
     given = trace.get("colorscale", "Viridis")
     if isinstance(given, list):
-        scale = LinearSegmentedColormap.from_list("given", given)
+        scale = LinearSegmentedColormap.from_list("given", coloured(given, _FIXED, True))
     elif given in ("Viridis", "Cividis"):
         scale = matplotlib.colormaps[given.lower()]
     else:

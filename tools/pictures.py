@@ -1,0 +1,58 @@
+"""Draw the pictures by which others know the book, from the first page of the built site: `python tools/pictures.py`.
+
+images/preview.png is what a link to the book shows elsewhere, images/strip.png stands in README.md.
+"""
+
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "site"))
+from chromium import chromium  # noqa: E402
+
+SIZE = {"width": 1200, "height": 630}  # of a preview, in pixels
+CUTS = (None, 2, 11)  # the skips that are cut in the strip's three states
+# The first page's title, its sentence and its net, and nothing else.
+ALONE = """() => {
+  const parts = ['h1', 'h1 + p', '.plusx-hero'].map((part) => document.querySelector(`.bd-article ${part}`));
+  document.body.replaceChildren(...parts);
+  parts[0].querySelector('.headerlink').remove();
+  document.body.className = 'bd-article';
+  document.body.style.cssText = 'zoom: 1.4; width: 720px; margin: 0 auto; padding: 0; font-size: 1.25rem';
+}"""
+
+
+def main():
+    images, index = ROOT / "images", ROOT / "_build" / "html" / "index.html"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light", reduced_motion="reduce")
+        page.goto(index.as_uri())
+        net, states = page.locator(".plusx-hero"), []
+        for number, cut in enumerate(CUTS):
+            if cut is not None:
+                page.get_by_role("switch").nth(cut).click()
+            states.append(images / f"state-{number}.png")
+            net.screenshot(path=states[-1])
+        page.locator(".hero-said button").click()
+        page.set_viewport_size(SIZE)
+        page.evaluate(ALONE)
+        page.screenshot(path=images / "preview.png")
+        browser.close()
+    drawn = [Image.open(path) for path in states]
+    strip = Image.new("RGB", (drawn[0].width, sum(each.height + 12 for each in drawn) - 12), "white")
+    top = 0
+    for each in drawn:
+        strip.paste(each, (0, top))
+        top += each.height + 12
+    strip.quantize(64).save(images / "strip.png", optimize=True)
+    Image.open(images / "preview.png").convert("RGB").quantize(64).save(images / "preview.png", optimize=True)
+    for path in states:
+        path.unlink()
+
+
+if __name__ == "__main__":
+    main()
