@@ -12,7 +12,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -260,15 +262,25 @@ def _static(page: Path, outdir: Path) -> str:
     return "../" * (len(page.relative_to(outdir).parts) - 1) + "_static/plusx"
 
 
+def joint_order(lists) -> list[Path]:
+    """All stylesheets in one order that agrees with each page's. ExtensionError: two pages contradict each other."""
+    after = TopologicalSorter()
+    for wanted in lists:
+        for before, sheet in pairwise(wanted):
+            after.add(sheet, before)
+    try:
+        return [*after.static_order()]
+    except CycleError as error:
+        names = ", ".join(sheet.name for sheet in error.args[1])
+        raise ExtensionError(f"pages: some pages load {names} in this order, and others not.") from error
+
+
 def _join_styles(pages: dict, outdir: Path) -> None:
     """One stylesheet in place of those the pages load, which are one after the other what a first view waits for."""
     sheets = {
         page: [(page.parent / found[1]).resolve() for found in STYLE.finditer(html)] for page, html in pages.items()
     }
-    order = max(sheets.values(), key=len)
-    for page, wanted in sheets.items():
-        if wanted != [sheet for sheet in order if sheet in wanted]:
-            raise ExtensionError(f"pages: {page.name} loads its stylesheets in an order of its own.")
+    order = joint_order(sheets.values())
 
     def read(sheet):
         text = IMPORT.sub(lambda found: read((sheet.parent / found[1]).resolve()), sheet.read_text(encoding="utf8"))
