@@ -538,6 +538,7 @@ def test_the_tab_key_visits_each_control_and_shows_where_it_is(site_url, sample,
 @pytest.mark.parametrize("width", [1280, 390])
 def test_code_takes_the_keyboard_where_it_scrolls_and_is_as_tall_as_it_says(site_url, sample, open_page, width):
     page, _, _ = open_page(f"{site_url}/{sample}", width=width)
+    page.evaluate("plusxReading()")  # Lab: all code is open
     tall = page.evaluate("document.documentElement.scrollHeight")
     blocks = page.evaluate("""async () => {
         const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
