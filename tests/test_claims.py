@@ -78,7 +78,7 @@ TAKEN = {
     },
     (16, "in the sorting nets in five or six"): {"A broken branch is worse than none.": "not settled"},
     (18, "Ask for one stream with learned gates"): {"Four streams train better than one.": "fails"},
-    (19, "Output needs QK"): {"A norm on the branch's output can replace the one before it.": "holds if"},
+    (19, "Output needs QK"): {"A norm on the branch's output can replace the one before it.": "fails"},
     (19, "the late layers' share as well"): {
         "In pre-norm nets late layers do less than early ones.": "holds",
         "Pre-norm branches times 1/√l give late layers more to do.": "fails",
