@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+import cards
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
 
@@ -88,6 +89,7 @@ def mend(outdir: Path, base: str) -> None:
     for path, html in pages.items():
         html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS]), outdir)
+    cards.add_miniatures(pages, outdir)
     _join_styles(pages, outdir)
     _address_site(outdir, pages, base)
     for path, html in pages.items():
