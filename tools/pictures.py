@@ -20,6 +20,7 @@ ALONE = """() => {
   const parts = ['h1', 'h1 + p', '.plusx-hero'].map((part) => document.querySelector(`.bd-article ${part}`));
   document.body.replaceChildren(...parts);
   parts[0].querySelector('.headerlink').remove();
+  parts[2].querySelector('.hero-said').remove();
   document.body.className = 'bd-article';
   document.body.style.cssText = 'zoom: 1.4; width: 720px; margin: 0 auto; padding: 0; font-size: 1.25rem';
 }"""
@@ -37,7 +38,7 @@ def main():
                 page.get_by_role("switch").nth(cut).click()
             states.append(images / f"state-{number}.png")
             net.screenshot(path=states[-1])
-        page.locator(".hero-said button").click()
+        page.get_by_role("switch").nth(CUTS[1]).click()
         page.set_viewport_size(SIZE)
         page.evaluate(ALONE)
         page.screenshot(path=images / "preview.png")
