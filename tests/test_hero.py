@@ -130,6 +130,17 @@ def test_the_text_types_itself_unless_the_reader_wants_no_motion(opened):
     assert said(page)[0] == whole
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_below_it_moves_when_a_skip_is_cut(site_url, open_page, width):
+    page, _, _ = open_page(f"{site_url}/index.html", width=width)
+    page.emulate_media(reduced_motion="reduce")
+    tall = [page.locator(".plusx-hero").bounding_box()["height"]]
+    for skip in page.get_by_role("switch").all():
+        skip.click()
+        tall.append(page.locator(".plusx-hero").bounding_box()["height"])
+    assert len(tall) == 13 and len(set(tall)) == 1
+
+
 def test_without_scripts_it_is_a_picture_with_both_texts(opened):
     page, _ = opened(scripts=False)
     assert page.locator(".px-piece").count() == page.get_by_role("img").count() == 12
