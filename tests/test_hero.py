@@ -138,7 +138,7 @@ def test_nothing_below_it_moves_when_a_skip_is_cut(site_url, open_page, width):
     for skip in page.get_by_role("switch").all():
         skip.click()
         tall.append(page.locator(".plusx-hero").bounding_box()["height"])
-    assert len(tall) == 13 and len(set(tall)) == 1
+    assert len(tall) == 13 and max(tall) - min(tall) < 0.5
 
 
 def test_without_scripts_it_is_a_picture_with_both_texts(opened):
