@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+import predict
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
 
@@ -82,6 +83,7 @@ def mend(outdir: Path, base: str) -> None:
     missing = outdir / "404.html"  # written below, from an earlier build here if at all
     paths = sorted(path for path in outdir.rglob("*.html") if "_static" not in path.parts and path != missing)
     pages = {path: edit(path.read_text(encoding="utf8"), path.name, THEMES) for path in paths}
+    predict.tabulate(pages)
     _typeset(pages, outdir / "_static" / "plusx")
     options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
     inline = SETTINGS._replace(put=lambda _: f"<script>{options}</script>")
