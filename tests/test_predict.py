@@ -149,9 +149,9 @@ def test_where_nothing_can_be_stored_a_choice_lasts_as_long_as_the_page(site_url
 
 @pytest.mark.parametrize("damaged", ["{", "7", "null", '["It rises"]', '{"ch5-predict-depth": {"drawn": 3}}'])
 def test_what_is_damaged_counts_as_nothing(site_url, open_page, damaged):
-    page, _, errors = open_page("about:blank")
-    page.add_init_script(f"localStorage.setItem('predictions', {damaged!r})")
-    page.goto(f"{site_url}/{CHAPTER}")
+    page, _, errors = open_page(f"{site_url}/{CHAPTER}")
+    page.evaluate("damaged => localStorage.setItem('predictions', damaged)", damaged)
+    page.reload()
     assert state(page, "ch5-predict-depth") == (["", "", ""], "")
     choose(page, "ch5-predict-depth", "It rises")
     assert state(page, "ch5-predict-depth")[0] == ["", "your choice", ""] and errors == []
