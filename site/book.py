@@ -145,12 +145,14 @@ def _equip_offer(app, pagename, templatename, context, doctree):
 
 
 def _equip_predictions(app, pagename, templatename, context, doctree):
-    """Give a page that asks the reader something, or lists what was answered, its script."""
-    if re.search('class="px-(choices|believed)"', context.get("body") or ""):
-        app.add_css_file("plusx/predict.css", priority=902)
-        app.add_js_file("plusx/predict.js", defer="defer")
-        for asset in ["predict.css", "predict.js"]:
-            copy_asset_file(str(HERE / asset), str(Path(app.outdir, "_static", "plusx")))
+    """Give a page that asks the reader something, or lists what was answered, its scripts."""
+    for name, place in {"predict": "px-(choices|believed)", "sketch": "plusx-sketch"}.items():
+        if not re.search(f'class="{place}"', context.get("body") or ""):
+            continue
+        app.add_css_file(f"plusx/{name}.css", priority=902)
+        app.add_js_file(f"plusx/{name}.js", defer="defer")
+        for end in (".css", ".js"):
+            copy_asset_file(str(HERE / f"{name}{end}"), str(Path(app.outdir, "_static", "plusx")))
 
 
 def _equip_hero(app, pagename, templatename, context, doctree):
