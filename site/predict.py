@@ -19,7 +19,7 @@ CHOICE = re.compile(r'<details name="[\w-]+"( data-right)?>\s*<summary>(.*?)</su
 PREDICT = "<strong>Predict.</strong>"
 PLACE = re.compile(r'(?<=<div class="px-believed">)\s*<p>.*?</p>', re.S)
 LINK = re.compile(r'<a class="reference internal" href="([^"#]+)"')
-TITLE = re.compile(r'<h1>([^\n]*?)<a class="headerlink"')
+TITLE = re.compile(r'<h1[^>]*>((?:(?!</h1>).)*?)<a class="headerlink"', re.S)
 TABLE = """
 <table class="px-claims" hidden>
 <thead><tr><th scope="col">question</th><th scope="col">I believed</th><th scope="col">measured</th></tr></thead>

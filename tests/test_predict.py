@@ -317,6 +317,9 @@ def test_a_curve_is_drawn_by_mouse_and_its_points_moved_by_keys(site_url, open_p
     assert kept(page, CURVE)[3] < drawn[3] and kept(page, CURVE)[4] == drawn[4]
     handle.press("End")
     assert handle.get_attribute("aria-valuetext") == "3.2" and handle.evaluate("it => it === document.activeElement")
+    page.goto(f"{site_url}/{OWN}")
+    cells = page.locator(f".px-believed [data-box={CURVE}] td").all_inner_texts()
+    assert cells[1].startswith("below 10⁻⁶ at layer ") and cells[2] == "not looked at yet"
 
 
 @pytest.mark.parametrize("id", [CURVE, NUMBER])
