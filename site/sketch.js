@@ -66,7 +66,7 @@
   /** What all three share: the words, the button, what is kept. */
   class Sketch {
     constructor(root, measured) {
-      Object.assign(this, { root, measured, name: root.id, data: root.dataset });
+      Object.assign(this, { root, measured, name: root.id, data: root.dataset, drawn: null, seen: false });
       const fallback = [...root.children];
       this.after = root.querySelector("[data-right] > :not(summary)")?.cloneNode(true); // what to look at then
       for (const each of fallback) each.hidden = true;
@@ -93,23 +93,20 @@
 
     /** The reader has drawn, or asked. */
     changed() {
-      const [mine, measured, compared] = this.words();
+      const [mine, measured] = this.words();
       keep(this.name, { drawn: this.drawn, seen: this.seen, mine, ...(this.seen && { measured }) });
       this.show();
-      this.said.textContent = this.seen ? `You: ${mine}. Measured: ${measured}. ${compared}` : "";
     }
 
     show() {
       this.button.disabled = !this.drawn;
       this.button.hidden = this.seen;
       this.root.classList.toggle("px-drawn", Boolean(this.drawn));
-      this.root.classList.toggle("px-seen", Boolean(this.seen));
       if (this.after) this.after.hidden = !this.seen;
-      if (this.seen && !this.said.textContent) {
-        const [mine, measured, compared] = this.words();
-        this.said.textContent = `You: ${mine}. Measured: ${measured}. ${compared}`;
-      }
       this.draw();
+      if (!this.seen) return;
+      const [mine, measured, compared] = this.words();
+      this.said.textContent = `You: ${mine}. Measured: ${measured}. ${compared}`;
     }
   }
 
