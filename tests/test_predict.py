@@ -398,3 +398,13 @@ def test_a_damaged_drawing_counts_as_nothing(site_url, open_page, damaged):
     page.reload()
     sketch.locator(".px-see").wait_for()
     assert sketch.locator(".px-see").is_disabled() and errors == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_circle_of_a_choice_stands_beside_its_first_line(site_url, open_page, width):
+    page, _, _ = open_page(f"{site_url}/chapters/19-where-the-norm-stands.html", width=width)
+    below = page.evaluate("""() => [...document.querySelectorAll('.px-choices summary')].map((summary) => {
+        const words = document.createRange();
+        words.selectNodeContents(summary);
+        return words.getClientRects()[0].top - summary.getBoundingClientRect().top; })""")
+    assert len(below) > 15 and max(below) < 16
