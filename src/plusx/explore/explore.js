@@ -166,6 +166,14 @@
     });
   }
 
+  /** A title as nodes: its first sentence is read first, so what else it says and all intervals are small. */
+  function weighed(title) {
+    const [, first, rest] = title.match(/^(.*?(?:\.(?= \p{Lu})|$))(.*)$/su);
+    const small = (words) => Object.assign(document.createElement("small"), { textContent: words });
+    const parts = first.split(/(\([^()]* to [^()]*\))/); // every second is an interval
+    return [...parts.map((part, i) => (i % 2 ? small(part) : part)), small(rest)];
+  }
+
   const LATE = 300; // milliseconds until a state that is not there is said to be computed
   const SILENT = 4000; // and until a kernel is said to be silent
 
@@ -503,7 +511,7 @@
     showWords() {
       const { title, legend, diagram } = this.current;
       const result = this.root.querySelector(".px-result");
-      if (result.textContent !== title) result.textContent = title;
+      if (result.textContent !== title || !result.firstElementChild) result.replaceChildren(...weighed(title));
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
       this.diagram?.show(diagram ?? []);
