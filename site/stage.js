@@ -7,6 +7,7 @@
   const html = document.documentElement;
   const beside = matchMedia("(min-width: 1200px)");
   const small = matchMedia("(max-width: 600px)");
+  const isRead = () => html.dataset.reading === "read" && !html.classList.contains("px-slides");
 
   for (const script of document.querySelectorAll(".px-script")) {
     const root = script.querySelector(".plusx-explore");
@@ -21,7 +22,7 @@
     const paragraphs = new Map(links.map((link) => [link.closest(".px-words > *"), link]));
     const watch = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting || html.classList.contains("px-slides") || !(beside.matches || root.matches(".px-docked"))) continue;
+        if (!isIntersecting || !isRead() || !(beside.matches || root.matches(".px-docked"))) continue;
         for (const paragraph of paragraphs.keys()) paragraph.classList.toggle("px-speaks", paragraph === target);
         root.dispatchEvent(new CustomEvent("px-show", { detail: paragraphs.get(target).hash }));
       }
@@ -49,7 +50,7 @@
     const tell = () => {
       const passed = place.getBoundingClientRect().bottom < 0.3 * innerHeight;
       const read = after.getBoundingClientRect().bottom > 0.55 * innerHeight;
-      const on = small.matches && passed && read && !closed && !html.classList.contains("px-slides");
+      const on = small.matches && passed && read && !closed && isRead();
       if (on === root.classList.contains("px-docked")) return;
       place.style.minHeight = on ? `${place.offsetHeight}px` : "";
       root.classList.toggle("px-docked", on);

@@ -1,7 +1,7 @@
 """The Sphinx extension for what of a chapter is in sight: where its explorers stand, and which code carries an idea.
 
-A section with one explorer and text after it becomes a script and its stage: stage.css lets the explorer stand beside
-the text, and stage.js lets a paragraph set its state. Nothing is moved: keyboards, screen readers, paper and slides have
+An explorer and the text that speaks of it become a stage and its script: stage.css lets the explorer stand beside the
+text, and stage.js lets a paragraph set its state. Nothing is moved: keyboards, screen readers, paper and slides have
 the order that the notebook has.
 """
 
@@ -10,9 +10,9 @@ import re
 import nbformat
 from docutils import nodes
 
-from plusx.markup import found
+from plusx.markup import found as found_in
 
-WORDS = 60  # that text after an explorer has at least, if it is to stand beside it
+WORDS = 60  # that a text has at least, if its explorer is to stand beside it
 TEXT = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list)
 OPEN_OR_CLOSE = re.compile(r"<(/?)(?:div|details)\b")
 IDEA = 15  # lines that code may have to stay open in Read, where no cell is called an idea
@@ -23,7 +23,7 @@ def holds_explorer(node) -> bool:
     """Whether a node is a cell that shows an explorer."""
     if node.get("nb_element") != "cell_code":
         return False
-    return any(found(raw.astext(), "explore") for raw in node.findall(nodes.raw))
+    return any(found_in(raw.astext(), "explore") for raw in node.findall(nodes.raw))
 
 
 def ideas(notebook) -> set[int]:
@@ -42,38 +42,47 @@ def _defines(cell) -> bool:
 
 
 def _put_on_stage(section) -> None:
-    """Wrap a section's only explorer and the text that speaks of it.
+    """Wrap each explorer of a section and the text that speaks of it, where there is enough."""
+    children = section.children
+    cells = [i for i, child in enumerate(children) if isinstance(child, nodes.Element) and holds_explorer(child)]
+    if not cells:
+        return
+    subsections = [i for i, child in enumerate(children) if isinstance(child, nodes.section)]
+    end = min(subsections, default=len(children))
+    asked = _predictions(children)
+    for k, at in reversed(list(enumerate(cells))):
+        since = cells[k - 1] + 1 if k else 1  # after the explorer before it, or the title
+        between = [(first, last) for first, last in asked if since <= first < at]
+        # What stands between two explorers speaks of the first, but a prediction is about the second.
+        begin = between[-1][1] + 1 if between else at if k else since
+        _wrap(section, begin, at, end)
+        end = between[0][0] - 1 if between else at
 
-    That text begins after the last prediction, which the picture would give away, and ends where a subsection begins.
-    """
-    cells = [i for i, child in enumerate(section.children) if isinstance(child, nodes.Element) and holds_explorer(child)]
-    if len(cells) != 1:
-        return
-    at = cells[0]
-    ends = [i for i, child in enumerate(section.children) if i > at and isinstance(child, nodes.section)]
-    end = min(ends, default=len(section.children))
-    begin = _end_of_predictions(section.children[:at])
-    after = section.children[at + 1 : end]
-    if sum(len(child.astext().split()) for child in after if isinstance(child, TEXT)) < WORDS:
-        return
+
+def _wrap(section, begin: int, at: int, end: int) -> None:
+    """Put the cell at `at` on a stage beside the children around it, from `begin` to before `end`."""
     stage = section.children[at]
+    parts = section.children[begin:at], section.children[at + 1 : end]
+    words = sum(len(child.astext().split()) for part in parts for child in part if isinstance(child, TEXT))
+    if words < WORDS:
+        return
     stage["classes"].append("px-stage")
-    words = [nodes.container("", *part, classes=["px-words"]) for part in (section.children[begin:at], after)]
+    before, after = (nodes.container("", *part, classes=["px-words"]) for part in parts)
     section.children[begin:end] = []
-    section.insert(begin, nodes.container("", words[0], stage, words[1], classes=["px-script"]))
+    section.insert(begin, nodes.container("", before, stage, after, classes=["px-script"]))
 
 
-def _end_of_predictions(children) -> int:
-    """Where the text after the last prediction begins, or that after the title. A prediction is several raw nodes."""
-    depth, begin = 0, 1
+def _predictions(children) -> list[tuple[int, int]]:
+    """The first and last places of each prediction: raw nodes around the text of its options."""
+    found, depth = [], 0
     for i, child in enumerate(children):
-        if not isinstance(child, nodes.raw):
-            continue
-        tags = OPEN_OR_CLOSE.findall(child.astext())
+        tags = OPEN_OR_CLOSE.findall(child.astext()) if isinstance(child, nodes.raw) else []
+        if tags and not depth:
+            first = i
         depth += sum(-1 if closes else 1 for closes in tags)
         if tags and not depth:
-            begin = i + 1
-    return begin
+            found.append((first, i))
+    return found
 
 
 def _place(app, doctree, docname):
@@ -86,8 +95,7 @@ def _place(app, doctree, docname):
             cell["classes"].append(WIDE)
         if cell.get("nb_element") == "cell_code" and cell["cell_index"] in open_cells:
             cell["classes"].append("px-idea")
-    sections = list(doctree.findall(nodes.section))
-    for section in sections:
+    for section in list(doctree.findall(nodes.section)):
         _put_on_stage(section)
 
 
