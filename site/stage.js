@@ -1,6 +1,6 @@
 /**
- * A script and its stage (stage.py, stage.css): the paragraph that a reader comes to sets the explorer by the link to a
- * state that it holds, until the reader takes the controls. On a phone the picture stays in sight, until it is closed.
+ * A script and its stage (stage.py, stage.css): a link to a state sets the explorer as the reader comes to it, until the
+ * reader takes the controls. On a phone the picture stays in sight, until it is closed.
  */
 (() => {
   "use strict";
@@ -16,23 +16,22 @@
     dock(script, root, after);
   }
 
-  /** Let paragraphs with a link to a state set it as they pass the middle of the window. */
+  /** Let each link to a state set it as the line that it stands on comes to be read. */
   function direct(script, root) {
-    const links = [...script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`)];
-    const paragraphs = new Map(links.map((link) => [link.closest(".px-words > *"), link]));
+    const links = script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`);
+    const speak = (speaker) => links.forEach((link) => link.classList.toggle("px-speaks", link === speaker));
     const watch = new IntersectionObserver((entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting || !isRead() || !(beside.matches || root.matches(".px-docked"))) continue;
-        for (const paragraph of paragraphs.keys()) paragraph.classList.toggle("px-speaks", paragraph === target);
-        root.dispatchEvent(new CustomEvent("px-show", { detail: paragraphs.get(target).hash }));
-      }
-    }, { rootMargin: "-35% 0% -45%" });
-    for (const paragraph of paragraphs.keys()) watch.observe(paragraph);
+      const speaker = entries.find(({ isIntersecting }) => isIntersecting)?.target;
+      if (!speaker || !isRead() || !(beside.matches || root.matches(".px-docked"))) return;
+      speak(speaker);
+      root.dispatchEvent(new CustomEvent("px-show", { detail: speaker.hash }));
+    }, { rootMargin: "-40% 0% -55%" });
+    links.forEach((link) => watch.observe(link));
     for (const touch of ["pointerdown", "keydown"]) {
       root.addEventListener(touch, ({ target }) => {
         if (!target.closest(".px-controls")) return;
         watch.disconnect(); // the reader has taken over
-        for (const paragraph of paragraphs.keys()) paragraph.classList.remove("px-speaks");
+        speak(null);
       });
     }
   }
