@@ -107,6 +107,6 @@
   window.addEventListener("hashchange", follow);
   window.addEventListener("load", () => {
     follow();
-    document.querySelectorAll(".cell .highlighted").forEach(unfold); // by the theme's script, once the page is read
+    setTimeout(() => document.querySelectorAll(".cell .highlighted").forEach(unfold), 50); // Sphinx marks them after 10
   });
 })();

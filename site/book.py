@@ -83,7 +83,8 @@ def _copy_assets(app):
         copy_asset_file(str(part), str(fonts))
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
-    for asset in ["book.css", "book.js", "hero.css", "hero.js", "offline.js", "slides.css", "slides.js", "stage.css", "stage.js"]:
+    pairs = [f"{name}.{end}" for name in ("book", "hero", "slides", "stage") for end in ("css", "js")]
+    for asset in [*pairs, "offline.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)

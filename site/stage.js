@@ -18,14 +18,16 @@
 
   /** Let each link to a state set it as the line that it stands on comes to be read. */
   function direct(script, root) {
+    if (location.hash.startsWith(`#${root.dataset.name}?`)) return; // the reader has come for a state
     const links = script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`);
     const speak = (speaker) => links.forEach((link) => link.classList.toggle("px-speaks", link === speaker));
     const watch = new IntersectionObserver((entries) => {
       const speaker = entries.find(({ isIntersecting }) => isIntersecting)?.target;
       if (!speaker || !isRead() || !(beside.matches || root.matches(".px-docked"))) return;
       speak(speaker);
-      root.dispatchEvent(new CustomEvent("px-show", { detail: speaker.hash }));
-    }, { rootMargin: "-40% 0% -55%" });
+      root.dataset.show = speaker.hash; // which the explorer reads when it starts
+      root.dispatchEvent(new Event("px-show"));
+    }, { rootMargin: "-45% 0% -50%" });
     links.forEach((link) => watch.observe(link));
     for (const touch of ["pointerdown", "keydown"]) {
       root.addEventListener(touch, ({ target }) => {

@@ -357,8 +357,9 @@
       root.querySelector(".px-data").addEventListener("toggle", () => this.fillTable());
       this.form.querySelector("fieldset").disabled = false;
       if (here) {
-        root.addEventListener("px-show", ({ detail }) => this.show(detail)); // a paragraph's link, as one reads it
-        if (!this.followLink()) this.update();
+        const told = () => this.show(root.dataset.show ?? ""); // by a link in the text, as one comes to read it
+        root.addEventListener("px-show", told);
+        if (!this.followLink() && !told()) this.update();
         return;
       }
       root.querySelector(".px-link").hidden = true; // a notebook's address is its application's
