@@ -7,6 +7,7 @@
   const html = document.documentElement;
   const beside = matchMedia("(min-width: 1200px)");
   const small = matchMedia("(max-width: 600px)");
+  const LEAST = 0.65; // of the height that a figure asks for
   const isRead = () => html.dataset.reading === "read" && !html.classList.contains("px-slides");
 
   for (const script of document.querySelectorAll(".px-script")) {
@@ -14,6 +15,13 @@
     const after = script.lastElementChild;
     direct(script, root);
     dock(script, root, after);
+    new ResizeObserver(() => fit(root)).observe(root.querySelector(".px-figure"));
+  }
+
+  /** Where there is less room than panels with their axes need, the picture is drawn as tall as that, and then small. */
+  function fit(root) {
+    const figure = root.querySelector(".px-figure");
+    root.style.setProperty("--px-fit", Math.min(1, figure.clientHeight / (LEAST * parseFloat(figure.style.height))));
   }
 
   /** Let each link to a state set it as the line that it stands on comes to be read. */
