@@ -7,7 +7,7 @@
   const html = document.documentElement;
   const beside = matchMedia("(min-width: 1200px)");
   const small = matchMedia("(max-width: 600px)");
-  const LEAST = 0.65; // of the height that a figure asks for
+  const LEAST = 0.8; // of the height that a figure asks for
   const isRead = () => html.dataset.reading === "read" && !html.classList.contains("px-slides");
 
   for (const script of document.querySelectorAll(".px-script")) {

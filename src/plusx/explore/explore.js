@@ -728,10 +728,13 @@
     if (here) window.addEventListener("hashchange", () => explorer.followLink(), leave);
     const repaint = () => explorer.repaint();
     const { plot } = explorer;
+    // A notebook's panels leave another width, and beside a text there is less height than the figure asks for.
     const resize = new ResizeObserver(() => {
-      if (explorer.drawn && plot.clientHeight && plot.clientHeight !== plot._fullLayout.height) repaint();
+      const { clientWidth, clientHeight, _fullLayout } = plot;
+      if (!explorer.drawn || !clientWidth) return;
+      if (clientWidth !== _fullLayout.width || clientHeight !== _fullLayout.height) explorer.plotly.Plots.resize(plot);
     });
-    if (here) resize.observe(plot); // beside a text there may be less room than the figure asks for
+    resize.observe(plot);
     const onPaper = (paper) => () => {
       explorer.paper = paper;
       explorer.redraw();
@@ -741,7 +744,7 @@
     const theme = new MutationObserver(repaint);
     for (const node of [document.documentElement, document.body]) theme.observe(node, { attributeFilter: ["data-theme"] });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, leave);
-    if (kernel) followHost(explorer, leave.signal);
+    if (kernel) plusxFollowHost(root, leave.signal, repaint); // its looks are those of the notebook's application
     return () => {
       leave.abort();
       theme.disconnect();
@@ -749,19 +752,6 @@
       kernel?.close();
       explorer.plotly?.purge(explorer.plot);
     };
-  }
-
-  /**
-   * Look as the notebook's application does, and be drawn anew where its panels leave another width.
-   */
-  function followHost(explorer, signal) {
-    const { root, plot } = explorer;
-    plusxFollowHost(root, signal, () => explorer.repaint());
-    const resize = new ResizeObserver(() => {
-      if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
-    });
-    resize.observe(plot);
-    signal.addEventListener("abort", () => resize.disconnect());
   }
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.
