@@ -1,6 +1,7 @@
 """Read and Lab in the built site: what of a chapter's code is open, and that a reader's choice is kept."""
 
 import pytest
+from browser import EXPLORING
 
 CHAPTER = "chapters/05-degradation.html"
 # How many blocks of code and printed tables are seen, apart from those that a tag of their cell folds.
@@ -42,8 +43,39 @@ def test_without_scripts_and_on_paper_all_code_is_open(site_url, open_page):
     assert all(each.is_visible() for each in page.locator(".px-fold > .cell_input").all())
 
 
-def test_what_defines_an_idea_in_a_few_lines_stays_open(site_url, open_page):
+IDEAS = {"05-degradation": "def ", "09-depth-without-normalisation": "class "}  # one cell each
+
+
+@pytest.mark.parametrize("chapter, begins", IDEAS.items())
+def test_what_carries_an_idea_stays_open(site_url, open_page, chapter, begins):
+    page, _, _ = open_page(f"{site_url}/chapters/{chapter}.html")
+    shown = page.locator(".bd-article .cell:not([class*=tag_hide]):not(.px-fold) .cell_input pre").all_text_contents()
+    assert shown and all(code.startswith(begins) and len(code.rstrip().splitlines()) <= 15 for code in shown)
+
+
+def test_what_is_measured_is_behind_a_badge_and_what_a_link_or_the_search_leads_to_is_open(site_url, open_page):
     page, _, _ = open_page(f"{site_url}/{CHAPTER}")
-    shown = page.locator(".bd-article .cell:not([class*=tag_hide]):not(.px-fold) pre").all_text_contents()
-    assert any(code.startswith("class Block(nn.Module):") for code in shown)
-    assert all(len(code.rstrip().splitlines()) <= 20 for code in shown)
+    table = page.locator(".px-fold .px-measured").first
+    assert table.is_hidden()
+    table.locator("xpath=ancestor::div[contains(@class, 'px-fold')]").locator(".px-badge").click()
+    assert table.is_visible()
+    word = table.locator("caption").inner_text().split()[0]
+    page.reload()
+    assert table.is_hidden()
+    table.evaluate("table => (table.id = 'here')")
+    page.evaluate("location.hash = 'here'")
+    table.wait_for()
+    page.evaluate("word => localStorage.setItem('sphinx_highlight_terms', word)", word)
+    page.goto(f"{site_url}/{CHAPTER}")
+    table.locator(".highlighted").first.wait_for()
+    assert table.is_visible() and page.locator(".px-fold .px-badge[aria-expanded=true]").count() > 0
+
+
+def test_a_chapter_is_read_in_fifteen_screens(site_url, open_page):
+    for chapter in EXPLORING:
+        if chapter == "chapters/17-claims-tested.html":
+            continue  # it is the table of all claims
+        page, _, _ = open_page(f"{site_url}/{chapter}", solid=False)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.locator(".bd-article").evaluate("article => article.scrollHeight") <= 15 * 800, chapter
+        page.close()

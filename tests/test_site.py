@@ -370,8 +370,11 @@ def assert_drawn_as_fresh(page):
     for root in explorers(page):
         start = text.index(f'<div class="plusx-explore" id="{root.get_attribute("id")}"')
         fragment = text[start : text.index("</script>\n</div>", start)] + "</script></div>"
-        width = root.evaluate("e => e.getBoundingClientRect().width")
-        body += f"<article class='bd-article' style='width:{width}px; padding: 0'>{fragment}</article>"
+        # Its box depends on what stands around it.
+        plot = root.locator(".px-plot").evaluate("({ clientWidth, clientHeight }) => [clientWidth, clientHeight]")
+        size = "inset: auto; transform: none; width: {}px; height: {}px".format(*plot)
+        body += f"<style>#{root.get_attribute('id')} .px-plot {{ {size} }}</style>"
+        body += f"<article class='bd-article' style='width:{plot[0] + 60}px; padding: 0'>{fragment}</article>"
     alone = f"<!doctype html><html data-theme='{theme}'><head><meta charset='utf-8'>{''.join(loads)}</head><body>{body}"
     fresh, held = page.context.new_page(), []
     fresh.route("**/alone.html", lambda route: route.fulfill(body=alone, content_type="text/html"))

@@ -166,6 +166,14 @@
     });
   }
 
+  /** A title as nodes: its first sentence is read first, so what else it says and all intervals are small. */
+  function weighed(title) {
+    const [, first, rest] = title.match(/^(.*?(?:\.(?= \p{Lu})|$))(.*)$/su);
+    const small = (words) => Object.assign(document.createElement("small"), { textContent: words });
+    const parts = first.split(/(\([^()]* to [^()]*\))/); // every second is an interval
+    return [...parts.map((part, i) => (i % 2 ? small(part) : part)), small(rest)];
+  }
+
   const LATE = 300; // milliseconds until a state that is not there is said to be computed
   const SILENT = 4000; // and until a kernel is said to be silent
 
@@ -349,7 +357,9 @@
       root.querySelector(".px-data").addEventListener("toggle", () => this.fillTable());
       this.form.querySelector("fieldset").disabled = false;
       if (here) {
-        if (!this.followLink()) this.update();
+        const told = () => this.show(root.dataset.show ?? ""); // by a link in the text, as one comes to read it
+        root.addEventListener("px-show", told);
+        if (!this.followLink() && !told()) this.update();
         return;
       }
       root.querySelector(".px-link").hidden = true; // a notebook's address is its application's
@@ -446,7 +456,15 @@
 
     /** Take the state from the address, if it speaks of this explorer. */
     followLink() {
-      const [name, query] = location.hash.slice(1).split("?");
+      if (!this.show(location.hash)) return false;
+      // On a stage it is in sight already.
+      this.root.scrollIntoView({ block: this.root.closest(".px-stage") ? "nearest" : "start" });
+      return true;
+    }
+
+    /** Take the state from a link's fragment, if it speaks of this explorer. */
+    show(hash) {
+      const [name, query] = hash.slice(1).split("?");
       if (name !== encodeURI(this.name) || query === undefined) return false;
       const unknown = [];
       /** The state that some words make of another. */
@@ -468,7 +486,6 @@
       this.jump(state, last, pin);
       this.say(unknown.length ? `The link asks for ${unknown.join(", ")}, which is not offered here.` : "");
       this.update();
-      this.root.scrollIntoView();
       return true;
     }
 
@@ -511,7 +528,7 @@
     showWords() {
       const { title, legend, diagram } = this.current;
       const result = this.root.querySelector(".px-result");
-      if (result.textContent !== title) result.textContent = title;
+      if (result.textContent !== title || !result.firstElementChild) result.replaceChildren(...weighed(title));
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
       this.diagram?.show(diagram ?? []);
@@ -634,7 +651,7 @@
       const solid = this.plot._fullLayout?.scene;
       const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
       if (seen) solid.camera = seen;
-      this.plotly.react(this.plot, data, layout, config);
+      this.plotly.react(this.plot, data, { ...layout, height: this.plot.clientHeight || layout.height }, config);
     }
 
     /**
@@ -720,6 +737,14 @@
     else if (kernel || !solid) whenNear(root, load); // the largest bundle comes with a touch
     if (here) window.addEventListener("hashchange", () => explorer.followLink(), leave);
     const repaint = () => explorer.repaint();
+    const { plot } = explorer;
+    // A notebook's panels leave another width, and beside a text there is less height than the figure asks for.
+    const resize = new ResizeObserver(() => {
+      const { clientWidth, clientHeight, _fullLayout } = plot;
+      if (!explorer.drawn || !clientWidth) return;
+      if (clientWidth !== _fullLayout.width || clientHeight !== _fullLayout.height) explorer.plotly.Plots.resize(plot);
+    });
+    resize.observe(plot);
     const onPaper = (paper) => () => {
       explorer.paper = paper;
       explorer.redraw();
@@ -729,26 +754,14 @@
     const theme = new MutationObserver(repaint);
     for (const node of [document.documentElement, document.body]) theme.observe(node, { attributeFilter: ["data-theme"] });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, leave);
-    if (kernel) followHost(explorer, leave.signal);
+    if (kernel) plusxFollowHost(root, leave.signal, repaint); // its looks are those of the notebook's application
     return () => {
       leave.abort();
       theme.disconnect();
+      resize.disconnect();
       kernel?.close();
       explorer.plotly?.purge(explorer.plot);
     };
-  }
-
-  /**
-   * Look as the notebook's application does, and be drawn anew where its panels leave another width.
-   */
-  function followHost(explorer, signal) {
-    const { root, plot } = explorer;
-    plusxFollowHost(root, signal, () => explorer.repaint());
-    const resize = new ResizeObserver(() => {
-      if (explorer.drawn && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width) explorer.plotly.Plots.resize(plot);
-    });
-    resize.observe(plot);
-    signal.addEventListener("abort", () => resize.disconnect());
   }
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.
