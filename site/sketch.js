@@ -448,6 +448,7 @@
   document.querySelectorAll(".plusx-sketch").forEach(async (root) => {
     const [name, state = ""] = root.dataset.explorer.split("?");
     const explorer = await plusxExplore.started(document.getElementById(`explore-${name}`));
-    new kinds[root.dataset.kind](root, measuredIn(explorer.figureOf(state), root.dataset.trace));
+    root.classList.toggle("px-left", !explorer); // with its choices
+    if (explorer) new kinds[root.dataset.kind](root, measuredIn(explorer.figureOf(state), root.dataset.trace));
   });
 })();

@@ -408,3 +408,22 @@ def test_the_circle_of_a_choice_stands_beside_its_first_line(site_url, open_page
         words.selectNodeContents(summary);
         return words.getClientRects()[0].top - summary.getBoundingClientRect().top; })""")
     assert len(below) > 15 and max(below) < 16
+
+
+def test_a_sketch_has_its_room_before_it_is_there_and_its_choices_if_its_explorer_is_not(site_url, open_page):
+    url = f"{site_url}/chapters/14-rank-collapse.html"
+    for width in (1280, 390):
+        page, _, _ = open_page("about:blank", width=width)
+        held = []
+        page.route("**/14-rank-collapse-residual_by_depth.js", held.append)
+        page.goto(url)
+        box = page.locator(".plusx-sketch")
+        empty = box.bounding_box()["height"]
+        assert not box.locator("summary").first.is_visible()
+        held[0].continue_()
+        box.locator("svg").wait_for()
+        assert abs(box.bounding_box()["height"] - empty) < 3
+    page.route("**/14-rank-collapse-residual_by_depth.js", lambda route: route.abort())
+    page.goto(url)
+    box.locator("summary").first.wait_for()
+    assert box.locator("svg").count() == 0

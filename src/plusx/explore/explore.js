@@ -712,10 +712,10 @@
       const message = root.querySelector(".px-message[role=alert]");
       message.textContent = "The data of this explorer is damaged or missing. The picture and the data below show the state it starts in.";
       message.hidden = false;
-      return () => {};
     }
-    root.explorer = explorer;
+    root.explorer = explorer ?? null;
     root.dispatchEvent(new Event("px-started"));
+    if (!explorer) return () => {};
     const solid = root.dataset.bundle === "gl3d";
     let failed = "";
     const load = async () => {
@@ -778,9 +778,9 @@
   }
 
   globalThis.plusxExplore = {
-    /** An explorer of a page, once it has its states: for what else the page makes of them. */
+    /** An explorer of a page, once it has its states: for what else the page makes of them. null: they did not come. */
     async started(root) {
-      if (!root.explorer) await new Promise((resolve) => root.addEventListener("px-started", resolve, { once: true }));
+      if (root.explorer === undefined) await new Promise((resolve) => root.addEventListener("px-started", resolve, { once: true }));
       return root.explorer;
     },
     /** A view of a notebook's explorer; there may be several of one. */
