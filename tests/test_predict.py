@@ -412,15 +412,15 @@ def test_the_circle_of_a_choice_stands_beside_its_first_line(site_url, open_page
 
 def test_a_sketch_has_its_room_before_it_is_there_and_its_choices_if_its_explorer_is_not(site_url, open_page):
     url = f"{site_url}/chapters/14-rank-collapse.html"
+    held = []
     for width in (1280, 390):
         page, _, _ = open_page("about:blank", width=width)
-        held = []
-        page.route("**/14-rank-collapse-residual_by_depth.js", held.append)
+        page.route("**/14-rank-collapse-residual_by_depth.js", lambda route: held.append(route))
         page.goto(url)
         box = page.locator(".plusx-sketch")
         empty = box.bounding_box()["height"]
         assert not box.locator("summary").first.is_visible()
-        held[0].continue_()
+        held.pop().continue_()
         box.locator("svg").wait_for()
         assert abs(box.bounding_box()["height"] - empty) < 3
     page.route("**/14-rank-collapse-residual_by_depth.js", lambda route: route.abort())
