@@ -110,3 +110,31 @@
     setTimeout(() => document.querySelectorAll(".cell .highlighted").forEach(unfold), 50); // Sphinx marks them after 10
   });
 })();
+
+/* The contents mark the section that is read: the last that has begun in the upper third of the window or above it. */
+(() => {
+  const links = [...document.querySelectorAll('#pst-page-toc-nav a[href^="#"]')];
+  const entries = document.querySelectorAll("#pst-page-toc-nav .toc-entry");
+  const sections = links.map(({ hash }) => document.getElementById(decodeURIComponent(hash.slice(1))));
+  if (!links.length) return;
+  let due = false;
+
+  function mark() {
+    due = false;
+    const atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 2;
+    const begun = sections.findLastIndex((section) => section?.getBoundingClientRect().top < innerHeight / 3);
+    const here = links[atEnd ? links.length - 1 : begun];
+    for (const link of links) {
+      link.classList.toggle("active", link === here);
+      link.ariaCurrent = link === here || null;
+    }
+    for (const entry of entries) entry.classList.toggle("active", entry.contains(here ?? null));
+  }
+
+  const soon = () => {
+    if (!due) requestAnimationFrame(mark);
+    due = true;
+  };
+  for (const change of ["scroll", "resize", "load"]) addEventListener(change, soon, { passive: true });
+  new ResizeObserver(soon).observe(document.body);
+})();

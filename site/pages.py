@@ -20,6 +20,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import cards
+import numbering
 import predict
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
@@ -91,6 +92,7 @@ def mend(outdir: Path, base: str) -> None:
     for path, html in pages.items():
         html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS]), outdir)
+    numbering.number_chapters(pages, outdir)
     cards.add_miniatures(pages, outdir)
     _join_styles(pages, outdir)
     _address_site(outdir, pages, base)
@@ -240,6 +242,13 @@ BEHAVIOUR = [
     Edit(
         "tab stops of code",
         r',"complete"===document\.readyState\?\w\(\):window\.addEventListener\("load",\w\)(?=\}\)\(\);)',
+        on="pydata-sphinx-theme.js",
+    ),
+    # Its marker in the contents stays where it was while no heading is in the upper third; book.js has another.
+    Edit(
+        "marker of the contents",
+        r'(?<=const e=document\.querySelector\("#pst-page-toc-nav"\);)if\(!e\)return;',
+        "return;",
         on="pydata-sphinx-theme.js",
     ),
     # It lets a menu's button lose the focus, so that no tooltip stays; it could not come back when the menu closes.

@@ -1,0 +1,82 @@
+"""Chapters by their numbers in the built site, what they ask and take, and the contents beside them."""
+
+import re
+from pathlib import Path
+
+import numbering
+import pytest
+from browser import ROOT
+from bs4 import BeautifulSoup
+from sphinx.errors import ExtensionError
+
+CARDS = re.compile(r"^ *(\d+)\. \[(.*?)\]\(chapters/(.*?)\.ipynb\) · (\d+) min\\\n +(.*)$", re.M)
+CHAPTERS = {int(number): rest for number, *rest in CARDS.findall((ROOT / "index.md").read_text("utf8"))}
+
+
+@pytest.fixture(scope="module")
+def soups(site):
+    return {
+        number: BeautifulSoup((site / "chapters" / f"{stem}.html").read_text("utf8"), "html.parser")
+        for number, (_, stem, *_) in CHAPTERS.items()
+    }
+
+
+def words(node):
+    return " ".join(node.text.split())
+
+
+def test_teachers_ask_what_the_cards_ask_in_as_many_minutes():
+    table = (ROOT / "chapters" / "teachers.md").read_text("utf8")
+    asked = re.findall(r"^\| \[(\d+)\. .*?\]\(.*?\) \| (\d+) \|.*\| (.*?) \|$", table, re.M)
+    assert {int(number): rest for number, *rest in asked} == {n: each[2:] for n, each in CHAPTERS.items()}
+
+
+def test_a_chapter_has_its_number_in_its_title_its_window_and_the_sidebar(soups):
+    assert list(soups) == list(range(1, 21))
+    for number, soup in soups.items():
+        title = soup.select_one("article section > h1").text
+        assert title.startswith(f"{number}. ") and soup.title.text.startswith(f"{number}. ")
+        assert f"{CHAPTERS[number][2]} minutes" in soup.select_one(".px-minutes").text
+        listed = [words(link) for link in soup.select(".bd-links li > a")]
+        assert [int(name.split(".")[0]) for name in listed if name[0].isdigit()] == list(range(1, 21))
+        assert words(soup.select_one(".bd-links li.current > a")).startswith(f"{number}. ")
+
+
+def test_previous_and_next_say_what_they_ask(soups):
+    for number, soup in soups.items():
+        for side, other in (("left-prev", number - 1), ("right-next", number + 1)):
+            link = soup.select_one(f".{side}")
+            if other in CHAPTERS and CHAPTERS[other][1] in link["href"]:
+                assert words(link.select_one(".prev-next-title")).startswith(f"{other}. ")
+                assert words(link.select_one(".px-asks")) == CHAPTERS[other][3]
+            else:
+                assert not re.match(r"\d", words(link.select_one(".prev-next-title")))
+
+
+def test_a_chapter_without_a_card_stops_the_build():
+    pages = {Path("index.html"): "", Path("chapters/21-new.html"): ""}
+    with pytest.raises(ExtensionError, match="index.md has no card of 21-new.html"):
+        numbering.number_chapters(pages, Path())
+
+
+MARKED = """async () => {
+  const links = [...document.querySelectorAll('#pst-page-toc-nav a')];
+  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const wrong = [];
+  const end = () => document.documentElement.scrollHeight - innerHeight;
+  for (let y = 0; y < end() - 300; y += 300) {
+    scrollTo(0, y);
+    await frame();
+    await frame();
+    const begun = (link) => document.querySelector(link.hash).getBoundingClientRect().top < innerHeight / 3;
+    const wanted = links.findLast(begun);
+    const marked = links.filter((link) => link.matches('.active[aria-current]'));
+    if (marked.length !== (wanted ? 1 : 0) || marked[0] !== wanted) wrong.push([y, wanted?.hash, marked[0]?.hash]);
+  }
+  return wrong; }"""
+
+
+@pytest.mark.parametrize("number", [2, 7, 14])
+def test_the_contents_mark_the_section_that_is_read_wherever_one_is(number, site_url, open_page):
+    page, _, errors = open_page(f"{site_url}/chapters/{CHAPTERS[number][1]}.html")
+    assert page.evaluate(MARKED) == [] and errors == []
