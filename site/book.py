@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import hero
+import terms
 from offline import OFFER, offer_to_keep
 from pages import HERE, NODE_MODULES, mend
 from sphinx.errors import ExtensionError
@@ -85,7 +86,7 @@ def _copy_assets(app):
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
     pairs = [f"{name}.{end}" for name in ("book", "hero", "slides", "stage") for end in ("css", "js")]
-    for asset in [*pairs, "offline.js"]:
+    for asset in [*pairs, "offline.js", "terms.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
@@ -155,6 +156,12 @@ def _equip_predictions(app, pagename, templatename, context, doctree):
         app.add_js_file(f"plusx/{name}.js", defer="defer")
         for end in (".css", ".js"):
             copy_asset_file(str(HERE / f"{name}{end}"), str(Path(app.outdir, "_static", "plusx")))
+
+
+def _equip_terms(app, pagename, templatename, context, doctree):
+    """Give a page that links to the glossary's terms what shows them beside the link."""
+    if terms.LINK.search(context.get("body") or ""):
+        app.add_js_file("plusx/terms.js", defer="defer")
 
 
 def _equip_hero(app, pagename, templatename, context, doctree):
@@ -232,6 +239,7 @@ def setup(app):
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_panels)
     app.connect("html-page-context", _equip_hero)
+    app.connect("html-page-context", _equip_terms)
     app.connect("html-page-context", _equip_offer)
     app.connect("html-page-context", _equip_predictions)
     # After the theme (priority 501) has begun the list of buttons.
