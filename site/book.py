@@ -86,13 +86,14 @@ def _copy_assets(app):
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
     pairs = [f"{name}.{end}" for name in ("book", "hero", "slides", "stage") for end in ("css", "js")]
-    for asset in [*pairs, "offline.js", "terms.js"]:
+    for asset in [*pairs, "finding.js", "offline.js", "terms.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
     app.add_css_file("plusx/slides.css", priority=901)
     app.add_css_file("plusx/stage.css", priority=902)
     app.add_js_file("plusx/book.js", defer="defer")
+    app.add_js_file("plusx/finding.js", defer="defer")
 
 
 def _equip_panels(app, pagename, templatename, context, doctree):

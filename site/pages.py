@@ -23,6 +23,7 @@ import cards
 import numbering
 import predict
 import pydata_sphinx_theme
+import sections
 import terms
 from sphinx.errors import ExtensionError
 
@@ -94,6 +95,7 @@ def mend(outdir: Path, base: str) -> None:
         html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS]), outdir)
     numbering.number_chapters(pages, outdir)
+    sections.index_sections(pages, outdir)
     terms.explain(pages, outdir)
     cards.add_miniatures(pages, outdir)
     _join_styles(pages, outdir)
