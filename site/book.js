@@ -100,8 +100,10 @@
   }
 
   function follow() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (unfold(target)) target.scrollIntoView();
+    try {
+      const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      if (unfold(target)) target.scrollIntoView();
+    } catch {} // an address that nobody can read
   }
 
   window.addEventListener("hashchange", follow);

@@ -37,13 +37,17 @@
       root.dispatchEvent(new Event("px-show"));
     }, { rootMargin: "-45% 0% -50%" });
     links.forEach((link) => watch.observe(link));
+    /** The reader has taken over, by a control or by a link to a state. */
+    const leave = () => {
+      watch.disconnect();
+      speak(null);
+    };
+    const followed = () => location.hash.startsWith(`#${root.dataset.name}?`) && leave();
     for (const touch of ["pointerdown", "keydown"]) {
-      root.addEventListener(touch, ({ target }) => {
-        if (!target.closest(".px-controls")) return;
-        watch.disconnect(); // the reader has taken over
-        speak(null);
-      });
+      root.addEventListener(touch, ({ target }) => target.closest(".px-controls") && leave());
     }
+    addEventListener("hashchange", followed);
+    followed();
   }
 
   /** Keep the picture at the top of a phone's screen while the text after it is read. */

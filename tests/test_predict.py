@@ -420,6 +420,8 @@ def test_a_sketch_has_its_room_before_it_is_there_and_its_choices_if_its_explore
         box = page.locator(".plusx-sketch")
         empty = box.bounding_box()["height"]
         assert not box.locator("summary").first.is_visible()
+        while not held:
+            page.wait_for_timeout(50)
         held.pop().continue_()
         box.locator("svg").wait_for()
         assert abs(box.bounding_box()["height"] - empty) < 3
