@@ -18,7 +18,7 @@ def explain(pages: dict, outdir: Path) -> None:
     """In the texts of all pages. ExtensionError: a page links to a term that the glossary does not have."""
     said = {
         name: TAGS.sub("", words).strip()
-        for names, words in ENTRY.findall(pages[outdir / "chapters" / "glossary.html"])
+        for names, words in ENTRY.findall(pages.get(outdir / "chapters" / "glossary.html", ""))
         for name in NAME.findall(names)
     }
     for path, html in pages.items():
