@@ -167,11 +167,11 @@ def test_the_kernel_trains_as_torch_does_and_names_what_is_wrong(monkeypatch):
 def test_files_are_small_and_hold_no_weights(nets):
     assert set(nets) == {"runtime", *FUNCTIONS}
     assert sum(nets[name].stat().st_size for name in FUNCTIONS) < 500_000
-    for kind, most, code in ("stack", 3 * 1024 * 40, step), ("sorter", 6 * 6, sorter):
+    for kind, most, code in ("stack", 3 * 1024 * 40, step), ("sorter", 0, sorter):
         model = onnx.load_from_string(gzip.decompress(nets[f"{kind}-step"].read_bytes()))
         assert [value.name for value in model.graph.input][:5] == ["weights", "exp_avg", "exp_avg_sq", "count", "at"]
         held = [np.prod(weight.dims) for weight in model.graph.initializer if weight.data_type == 1]
-        assert max(held) == most
+        assert max(held, default=0) == most
         assert code.COUNT == model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
 
 
@@ -243,10 +243,10 @@ def settings(kind, count):
     for _ in range(count):
         words = {part: lot.choice(list(values)) for part, values in kind.options.items()}
         words |= {"rate": lot.choice(["0.0003", "0.001"])}
+        if kind is race.STACK:
+            words |= {"depth": str(lot.randint(1, 16))}
         words |= {"skips": "".join(lot.choice("0111") for _ in kind.usual["skips"])}
-        words |= {"start": lot.choice(["0.5", "1"])}
-        if "depth" in kind.usual:
-            words |= {"depth": str(lot.randint(1, 16)), "start": lot.choice(["identity", "0.5", "1"])}
+        words |= {"start": lot.choice(["identity", "0.5", "1"] if kind is race.STACK else ["0.5", "1"])}
         yield lot.choice(list(kind.code.TASKS)), lot.randrange(100), words
 
 
@@ -325,7 +325,7 @@ def test_every_switch_of_a_sorter_is_the_one_it_names(open_lanes, how):
     assert "no skip around attention;" in mine.locator(".ln-note").inner_text()
     press(page, mine.get_by_role("switch", name="skip around attention", exact=True), how)
     assert words_of(page, "B")["skips"] == "1" * 8
-    norms = mine.get_by_role("switch", name=re.compile("norm: place"))
+    norms = mine.get_by_role("switch", name=re.compile("place: norm"))
     for at, place in (0, "pre"), (0, "none"), (1, "post"), (2, "pre"), (3, "post"):
         press(page, norms.nth(at), how)
         assert words_of(page, "B")["place"] == place
@@ -451,7 +451,7 @@ def test_a_lost_worker_is_started_again_and_takes_the_same_steps(open_lanes):
     page.get_by_role("button", name="One step").click()
     page.wait_for_selector(".px-message:has-text('It was started again and took the same 13 steps.')", timeout=60_000)
     assert page.evaluate(f"[{LANES}.history.A.loss, {LANES}.history.B.loss]") == before
-    assert words_of(page, "B")["skips"] == "1101" + "1" * 12
+    assert words_of(page, "B")["skips"] == "0010" + "0" * 12
     page.evaluate(f"{LANES}.patience = 15_000")
     train(page, 5)
     assert steps_of(page) == 18
