@@ -12,8 +12,7 @@ from torch import nn
 from torch.func import grad_and_value
 from torch.nn import functional as F
 
-from . import step
-from .step import Took, moved, normalise, size, split, uniform
+from .step import Took, choices, moved, normal, normalise, size, split, uniform
 
 LAYERS, WIDTH, HEADS, BATCH = 4, 16, 2, 16
 KINDS = PLACES = 6  # of tokens; tokens of a sequence
@@ -139,9 +138,9 @@ def setting(task, *, skips="1" * BRANCHES, place="pre", scale=1.0, rate=0.003, o
 
 def noise(seed):
     """The standard normal numbers (COUNT,) from which a seed's net is made."""
-    return step.noise(seed, COUNT)
+    return normal(seed, COUNT)
 
 
 def batch(seed, count):
     """The tokens of step `count`, from 1 on: (96,)."""
-    return step.choices(seed, COUNT, count, BATCH * PLACES, KINDS)
+    return choices(seed, COUNT, count, BATCH * PLACES, KINDS)

@@ -252,8 +252,8 @@ def uniform(seed, first, count):
     return (z ^ z >> 14) / 2**32
 
 
-def noise(seed, count=COUNT):
-    """The standard normal numbers (count,) from which a seed's net is made (Box and Muller, 1958)."""
+def normal(seed, count):
+    """The first `count` standard normal numbers of a seed (Box and Muller, 1958)."""
     u = uniform(seed, 0, 2 * count).reshape(count, 2)
     return torch.tensor(np.sqrt(-2 * np.log(1 - u[:, 0])) * np.cos(2 * math.pi * u[:, 1]), dtype=torch.float32)
 
@@ -262,6 +262,11 @@ def choices(seed, weights, count, many, below):
     """`many` whole numbers below `below` for step `count`, after those of which that many weights were made."""
     u = uniform(seed, 2 * weights + (count - 1) * many, many)
     return torch.tensor(np.floor(below * u), dtype=torch.int64)
+
+
+def noise(seed):
+    """The standard normal numbers (COUNT,) from which a seed's net is made."""
+    return normal(seed, COUNT)
 
 
 def batch(seed, count):

@@ -338,7 +338,7 @@
         }
         case "depth": return value === "1" ? "1 block" : `${value} blocks`;
         case "norm": return value === "1" ? "norms" : "no norm";
-        case "place": return value === "none" ? "no norm" : `norm ${label}`;
+        case "place": return value === "none" ? "no norm" : label;
         case "activation": return value === "none" ? "no activation" : label;
         case "start": return value === "identity" ? "a start as the identity" : `a start with ${label}`;
         case "scale": return `branch scale ${label}`;

@@ -1,7 +1,6 @@
 """A lane in words, as a page writes it, and its training by torch: one lane for a kernel, all presets for a page."""
 
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.func import vmap
@@ -9,15 +8,31 @@ from torch.func import vmap
 from .. import sorter, step
 
 
+class Code(NamedTuple):
+    """What is used of a module with a step; evidence is told by this, and cannot be by a module."""
+
+    TASKS: Any
+    COUNT: int
+    Lane: type
+    Setting: type
+    setting: Any
+    noise: Any
+    batch: Any
+
+    @classmethod
+    def of(cls, module):
+        return cls(*(getattr(module, name) for name in cls._fields))
+
+
 class Kind(NamedTuple):
     """A kind of net that lanes train.
 
-    code: the module with its step. options: part to what it may be set to, and the label as readers see it. usual: a
+    options: part to what it may be set to, and the label as readers see it. usual: a
     lane as it is unless changed; it has skips, too, a digit for each, and where blocks can be passed by, depth.
     """
 
     name: str
-    code: ModuleType
+    code: Code
     options: dict
     usual: dict
 
@@ -29,7 +44,7 @@ SCALE = {scale: scale for scale in SCALES}
 BY_RATE = {"rate": {rate: rate for rate in RATES}, "optimiser": {"Adam": "Adam", "SGD": "plain descent"}}
 STACK = Kind(
     "stack",
-    step,
+    Code.of(step),
     {
         "norm": {"0": "none", "1": "norm"},
         "activation": {"relu": "ReLU", "tanh": "tanh", "none": "none"},
@@ -52,9 +67,9 @@ STACK = Kind(
 )
 SORTER = Kind(
     "sorter",
-    sorter,
+    Code.of(sorter),
     {
-        "place": {"none": "none", "pre": "before the branch", "post": "after the sum"},
+        "place": {"none": "none", "pre": "pre-norm", "post": "post-norm"},
         "start": {start: f"gain {start}" for start in STARTS[1:]},
         "scale": SCALE,
         **BY_RATE,
@@ -69,8 +84,6 @@ SORTER = Kind(
     },
 )
 KINDS = {task: kind for kind in (STACK, SORTER) for task in kind.code.TASKS}
-# From a word to what `setting` takes; where there is no entry, the word.
-READ = {"depth": int, "norm": "1".__eq__, "learned": "1".__eq__, "scale": float, "rate": float}
 KEPT = 300  # steps of a kept run
 EVERY = 20  # steps from picture to picture
 
@@ -98,7 +111,8 @@ def filled(changes, kind=STACK):
 
 def read(task, words):
     """The `Setting` of a lane."""
-    told = {part: READ.get(part, str)(word) for part, word in words.items() if part != "start"}
+    as_number = {"depth": int, "scale": float, "rate": float, "norm": "1".__eq__, "learned": "1".__eq__}
+    told = {part: as_number.get(part, str)(word) for part, word in words.items() if part != "start"}
     return KINDS[task].code.setting(task, **told)
 
 
