@@ -43,8 +43,12 @@ TYPE = {
 ORT = "onnxruntime-web/dist"
 NETS = ROOT / "chapters" / "data" / "playground"
 # Panels that compute in a reader's browser, and the code of what they compute.
-PANELS = {"playground": [PACKAGE / "switched.py"], "lanes": [PACKAGE / "step.py", PACKAGE / "data.py"]}
-FUNCTIONS = "begin", "step", "look"  # of the lanes, a file each
+PANELS = {
+    "playground": [PACKAGE / "switched.py"],
+    "lanes": [PACKAGE / f"{name}.py" for name in ("step", "sorter", "data")],
+}
+# Of the lanes, a file each.
+FUNCTIONS = [f"{net}-{part}" for net in ("stack", "sorter") for part in ("begin", "step", "look")]
 
 
 def cache_path(srcdir: Path) -> Path:

@@ -18,7 +18,7 @@ from browser import CHAPTERS, EXPLORING, LANES, PLAYGROUND, ROOT
 from lab import cells_with, jupyter_lab, run_all, show
 from test_site import ready
 
-from plusx.lanes.race import USUAL, Training
+from plusx.lanes.race import STACK, Training
 from plusx.step import Lane
 from plusx.switched import TASKS, held_out, load, trained
 
@@ -140,7 +140,7 @@ def test_two_lanes_train(site_url, open_page, change):
     page.wait_for_function("document.querySelector('.plusx-lanes').plusx?.history")
     page.click(".ln-load")
     page.wait_for_function("document.querySelector('.plusx-lanes').plusx.engine")
-    words = USUAL | change
+    words = STACK.usual | change
     rates = [page.evaluate(RACE, [words, 50]) for _ in range(6)]
     torch.set_num_threads(1)
     training, begun = Training(Lane(), "spirals", 0, words), time.perf_counter()

@@ -31,7 +31,7 @@ from lab import (
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from plusx.explore.figures import table
-from plusx.lanes.race import USUAL, Training
+from plusx.lanes.race import STACK, Training
 from plusx.step import Lane
 
 BRIEF = [chapter for chapter in CHAPTERS if chapter[9:11] in ("02", "10")]  # they run for seconds
@@ -148,7 +148,7 @@ def test_the_lanes_train_in_the_kernel(lab, open_page):
     cell.get_by_role("button", name="With skips").click()
     cell.get_by_role("button", name="One step").click()
     now.filter(has_text="Step 1,").wait_for(timeout=20_000)
-    loss = Training(Lane(), "signals", 0, USUAL).step(USUAL).loss
+    loss = Training(Lane(), "signals", 0, STACK.usual).step(STACK.usual).loss
     assert now.inner_text().endswith(f"; B {loss:.3g}.")
     cell.get_by_role("button", name="Play").click()
     now.filter(has_text=re.compile(r"Step [1-9]\d")).wait_for(timeout=60_000)

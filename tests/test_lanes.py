@@ -15,18 +15,22 @@ from book import FUNCTIONS, ORT, PACKAGE, _from_npm, _nets
 from browser import ROOT, serve
 from chapter_code import chapter_code
 
-from plusx.lanes import Preset, lanes, race
+from plusx import sorter, step
+from plusx.lanes import Challenge, Preset, lanes, race
 from plusx.lanes.live import Live
-from plusx.lanes.page import markup
+from plusx.lanes.page import LABELS, markup
 from plusx.markup import equipped, states_beside
-from plusx.step import COUNT, TASKS, Lane
+from plusx.step import TASKS
 
 STYLES = "explore/explore.css", "explore/diagram.css", "lanes/lanes.css"
 SCRIPTS = "explore/diagram.js", "playground/panel.js", "lanes/lanes.js"
 WORKERS = "playground/runtime.js", "lanes/lanes-worker.js"
 ALL = "1" * 16
-LABELS = {"Norm": "norm", "Activation": "activation", "Starts as": "start", "Branch scale": "scale"}
-LABELS |= {"Scale is": "learned", "Rate": "rate", "Optimiser": "optimiser"}
+PAGES = {  # file: the cells that show its lanes
+    "index": ["the-lanes"],
+    "sorters": ["the-sorters"],
+    "both": ["the-lanes", "the-sorters"],
+}
 LANES = "document.querySelector('.plusx-lanes').plusx"
 
 
@@ -38,13 +42,14 @@ def nets():
 
 @pytest.fixture(scope="module")
 def folder(nets, tmp_path_factory):
-    """A page with the chapter's lanes, made of the parts that the site puts together."""
+    """Pages with the chapter's lanes, made of the parts that the site puts together."""
     shown = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLUSX_EXPLORE", "static")
         patch.setattr(IPython.display, "display", shown.append)
-        made = chapter_code("train-it-yourself", "setup-torch", "presets", "the-lanes")
+        chapter_code("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters")
     torch.set_default_dtype(torch.float32)
+    panels = dict(zip(PAGES["both"], shown, strict=True))
     folder = tmp_path_factory.mktemp("lanes")
     for part in (*STYLES, *SCRIPTS, *WORKERS):
         shutil.copy(PACKAGE / part, folder)
@@ -58,16 +63,16 @@ def folder(nets, tmp_path_factory):
         (folder / f"page-{id}.js").write_text(f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n')
         return f"page-{id}.js"
 
-    (html,) = shown
-    html = states_beside(equipped(html.data, "lanes", data_files=json.dumps(files)), put)
     head = "".join(f'<link rel="stylesheet" href="{part.split("/")[1]}">' for part in STYLES)
     head += "".join(f'<script defer src="{part.split("/")[1]}"></script>' for part in SCRIPTS)
-    (folder / "index.html").write_text(
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Lanes</title><link rel="icon" href="data:,">'
-        f'<meta name="viewport" content="width=device-width">{head}</head><body><main><h1>Lanes</h1><h2>Race</h2>{html}'
-        "</main></body></html>"
-    )
-    assert made.presets
+    for name, cells in PAGES.items():
+        html = "".join(panels[cell].data for cell in cells)
+        html = states_beside(equipped(html, "lanes", data_files=json.dumps(files)), put)
+        (folder / f"{name}.html").write_text(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Lanes</title>'
+            f'<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width">{head}</head>'
+            f"<body><main><h1>Lanes</h1><h2>Race</h2>{html}</main></body></html>"
+        )
     return folder
 
 
@@ -81,8 +86,8 @@ def url(folder):
 def open_lanes(url, open_page):
     """The page of the lanes; with `loaded`, its training step too."""
 
-    def open_lanes(loaded=False, link="", **options):
-        page, foreign, errors = open_page(f"{url}/index.html{link}", **options)
+    def open_lanes(loaded=False, link="", file="index", **options):
+        page, foreign, errors = open_page(f"{url}/{file}.html{link}", **options)
         shown = f"{LANES}.fault() || {LANES}.history?.A.seen"  # without the step, only presets are shown
         page.wait_for_function(f"{LANES} && ({shown})", timeout=20_000)
         if loaded:
@@ -130,6 +135,10 @@ def test_a_lane_that_there_is_not_is_refused():
         lanes([Preset("x", "line", {"skips": "11"}, {}, "")], [])
     with pytest.raises(ValueError, match="'x' sets colour to 'red'"):
         lanes([Preset("x", "line", {}, {"colour": "red"}, "")], [])
+    with pytest.raises(ValueError, match="'x' sets depth to '3'"):
+        lanes([Preset("x", "sort", {"depth": "3"}, {}, "")], [])
+    with pytest.raises(ValueError, match="the tasks are for a sorter and a stack; give each a panel of its own"):
+        lanes([Preset("x", "line", {}, {}, "")], [Challenge("y", "sort", {}, 1, 1, "")])
 
 
 def test_words_of_authors_are_inert_in_the_page():
@@ -139,9 +148,9 @@ def test_words_of_authors_are_inert_in_the_page():
 
 
 def test_the_kernel_trains_as_torch_does_and_names_what_is_wrong(monkeypatch):
-    widget, sent = Live("<div></div>"), []
+    widget, sent = Live("<div></div>", race.STACK), []
     monkeypatch.setattr(widget, "send", lambda content, buffers=None: sent.append((content, buffers)))
-    words = race.USUAL | {"depth": "3"}
+    words = race.filled({"depth": "3"})
     asked = {"lane": "1A", "task": "spirals", "seed": 4, "words": words}
     widget.answer({"id": 1, **asked, "steps": 0, "begin": True})
     widget.answer({"id": 2, **asked, "steps": 3, "begin": False})
@@ -149,7 +158,7 @@ def test_the_kernel_trains_as_torch_does_and_names_what_is_wrong(monkeypatch):
     (begun, _), (took, buffers), (wrong, _) = sent
     assert begun == {"id": 1, "names": ["loss", "seen"]} and took["names"] == ["loss", "gradient", "branch", "seen"]
     assert "KeyError" in wrong["error"]
-    training = race.Training(Lane(), "spirals", 4, words)
+    training = race.Training(step.Lane(), "spirals", 4, words)
     losses = [training.step(words).loss.item() for _ in range(3)]
     np.testing.assert_array_equal(np.frombuffer(buffers[0], "<f4"), np.array(losses, "<f4"))
     np.testing.assert_array_equal(np.frombuffer(buffers[3], "<f4"), training.look(words).numpy())
@@ -157,11 +166,13 @@ def test_the_kernel_trains_as_torch_does_and_names_what_is_wrong(monkeypatch):
 
 def test_files_are_small_and_hold_no_weights(nets):
     assert set(nets) == {"runtime", *FUNCTIONS}
-    assert sum(nets[name].stat().st_size for name in FUNCTIONS) < 450_000
-    model = onnx.load_from_string(gzip.decompress(nets["step"].read_bytes()))
-    assert [value.name for value in model.graph.input][:5] == ["weights", "exp_avg", "exp_avg_sq", "count", "at"]
-    assert max(np.prod(weight.dims) for weight in model.graph.initializer if weight.data_type == 1) == 3 * 1024 * 40
-    assert COUNT == model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
+    assert sum(nets[name].stat().st_size for name in FUNCTIONS) < 500_000
+    for kind, most, code in ("stack", 3 * 1024 * 40, step), ("sorter", 0, sorter):
+        model = onnx.load_from_string(gzip.decompress(nets[f"{kind}-step"].read_bytes()))
+        assert [value.name for value in model.graph.input][:5] == ["weights", "exp_avg", "exp_avg_sq", "count", "at"]
+        held = [np.prod(weight.dims) for weight in model.graph.initializer if weight.data_type == 1]
+        assert max(held, default=0) == most
+        assert code.COUNT == model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
 
 
 # ---- before the step is loaded ------------------------------------------------------------------------------------
@@ -226,21 +237,24 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
 # ---- with the step ------------------------------------------------------------------------------------------------
 
 
-def settings(count):
+def settings(kind, count):
     """Lanes by lot, at rates at which rounding does not grow."""
     lot = random.Random(5)
     for _ in range(count):
-        words = {part: lot.choice(list(values)) for part, values in race.OPTIONS.items()}
-        words |= {"rate": lot.choice(["0.0003", "0.001"]), "depth": str(lot.randint(1, 16))}
-        words |= {"skips": "".join(lot.choice("0111") for _ in range(16))}
-        words |= {"start": lot.choice(["identity", "0.5", "1"])}
-        yield lot.choice(list(TASKS)), lot.randrange(100), words
+        words = {part: lot.choice(list(values)) for part, values in kind.options.items()}
+        words |= {"rate": lot.choice(["0.0003", "0.001"])}
+        if kind is race.STACK:
+            words |= {"depth": str(lot.randint(1, 16))}
+        words |= {"skips": "".join(lot.choice("0111") for _ in kind.usual["skips"])}
+        words |= {"start": lot.choice(["identity", "0.5", "1"] if kind is race.STACK else ["0.5", "1"])}
+        yield lot.choice(list(kind.code.TASKS)), lot.randrange(100), words
 
 
-def test_a_hundred_steps_in_the_page_are_torchs(open_lanes):
-    page, foreign, errors = open_lanes(loaded=True)
-    ours = Lane()
-    for task, seed, words in settings(15):
+@pytest.mark.parametrize("file, kind", [("index", race.STACK), ("sorters", race.SORTER)])
+def test_a_hundred_steps_in_the_page_are_torchs(open_lanes, file, kind):
+    page, foreign, errors = open_lanes(loaded=True, file=file)
+    ours = kind.code.Lane()
+    for task, seed, words in settings(kind, 15):
         question = {"lane": "parity", "task": task, "seed": seed, "words": words, "steps": 100, "begin": True}
         seen = page.evaluate(
             f"""async (question) => {{ const seen = await {LANES}.engine.ask(question);
@@ -299,6 +313,35 @@ def press(page, target, how):
 
 
 @pytest.mark.parametrize("how", ["mouse", "keyboard"])
+def test_every_switch_of_a_sorter_is_the_one_it_names(open_lanes, how):
+    page, _, errors = open_lanes(loaded=True, file="sorters")
+    mine = page.get_by_role("region", name="Lane B of the sorters", exact=True)
+    for at in range(8):
+        name = f"Skip around {('attention', 'FFN')[at % 2]} {at // 2 + 1}"
+        press(page, mine.get_by_role("switch", name=name, exact=True), how)
+        assert words_of(page, "B")["skips"] == "0" * (at + 1) + "1" * (7 - at)
+    press(page, mine.get_by_role("switch", name="skip around FFN", exact=True), how)
+    assert words_of(page, "B")["skips"] == "01" * 4
+    assert "no skip around attention;" in mine.locator(".ln-note").inner_text()
+    press(page, mine.get_by_role("switch", name="skip around attention", exact=True), how)
+    assert words_of(page, "B")["skips"] == "1" * 8
+    norms = mine.get_by_role("switch", name=re.compile("place: norm"))
+    for at, place in (0, "pre"), (0, "none"), (1, "post"), (2, "pre"), (3, "post"):
+        press(page, norms.nth(at), how)
+        assert words_of(page, "B")["place"] == place
+    for part, values in race.SORTER.options.items():
+        field = mine.get_by_role("combobox", name=LABELS[part], exact=True)
+        last = list(values)[-1]
+        if how == "mouse":
+            field.select_option(last)
+        else:
+            field.focus()
+            page.keyboard.press("End")
+        assert words_of(page, "B")[part] == last, part
+    assert errors == []
+
+
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
 @pytest.mark.parametrize("name", "AB")
 def test_every_switch_of_a_lane_is_the_one_it_names(open_lanes, name, how):
     page, _, errors = open_lanes(loaded=True, link="#lanes?task=line")
@@ -316,9 +359,9 @@ def test_every_switch_of_a_lane_is_the_one_it_names(open_lanes, name, how):
     assert words_of(page, name)["norm"] == "1"
     press(page, mine.get_by_role("switch", name=re.compile("activation")), how)
     assert words_of(page, name)["activation"] == "none"
-    for label, part in LABELS.items():
-        field = chosen(page, name, label)
-        last = list(race.OPTIONS[part])[-1]
+    for part, values in race.STACK.options.items():
+        field = chosen(page, name, LABELS[part])
+        last = list(values)[-1]
         if how == "mouse":
             field.select_option(last)
         else:
@@ -398,24 +441,57 @@ def test_a_net_that_runs_away_says_so_and_the_other_goes_on(open_lanes):
     assert len(page.evaluate(f"{LANES}.history.B.loss")) == 50 and errors == []
 
 
-def test_a_lost_worker_is_started_again(open_lanes):
+def test_a_lost_worker_is_started_again_and_takes_the_same_steps(open_lanes):
     page, _, _ = open_lanes(loaded=True)
     train(page, 5)
+    lane(page, "B").get_by_role("switch", name="Skip around block 3", exact=True).click()
+    train(page, 8)
+    before = page.evaluate(f"[{LANES}.history.A.loss, {LANES}.history.B.loss]")
     page.evaluate(f"{LANES}.patience = 500, {LANES}.engine.end()")
     page.get_by_role("button", name="One step").click()
-    page.wait_for_selector(".px-message:has-text('was started again')", timeout=60_000)
-    assert steps_of(page) == 0
+    page.wait_for_selector(".px-message:has-text('It was started again and took the same 13 steps.')", timeout=60_000)
+    assert page.evaluate(f"[{LANES}.history.A.loss, {LANES}.history.B.loss]") == before
+    assert words_of(page, "B")["skips"] == "0010" + "0" * 12
     page.evaluate(f"{LANES}.patience = 15_000")
     train(page, 5)
-    assert steps_of(page) == 5
+    assert steps_of(page) == 18
+
+
+def test_a_link_keeps_what_was_flipped_while_it_trained_and_flips_it_again(open_lanes):
+    page, _, _ = open_lanes(loaded=True, file="sorters", link="#sorters?seed=4&B.place=post")
+    page.click(".ln-play")
+    page.wait_for_function(f"{LANES}.count > 10", timeout=20_000)
+    lane_b = page.get_by_role("region", name="Lane B of the sorters")
+    lane_b.get_by_role("switch", name="Skip around attention 2", exact=True).click()
+    page.wait_for_function(f"{LANES}.count > {LANES}.marks[0] + 10", timeout=20_000)
+    lane_b.get_by_role("combobox", name="Rate").select_option("0.01")
+    page.wait_for_function(f"{LANES}.count > {LANES}.marks[1] + 10", timeout=20_000)
+    page.click(".ln-play")
+    page.wait_for_function(f"!{LANES}.playing")
+    page.wait_for_timeout(500)
+    link = page.get_by_role("link", name="Link to this setting").get_attribute("href")
+    told, marks, count = page.evaluate(f"[{LANES}.history.B.loss, {LANES}.marks, {LANES}.count]")
+    again, _, errors = open_lanes(loaded=True, file="sorters", link=link)
+    assert f"after step {marks[0]}, {marks[1]}" in again.inner_text(".ln-story")
+    for _ in range(2):
+        assert words_of(again, "B")["skips"] == "1" * 8
+        while steps_of(again) < count:
+            train(again, 50 if count - steps_of(again) > 50 else count - steps_of(again))
+        assert again.evaluate(f"[{LANES}.history.B.loss, {LANES}.marks, {LANES}.count]") == [told, marks, count]
+        assert words_of(again, "B") == words_of(page, "B")
+        again.get_by_role("button", name="Rewind").click()  # a story comes again whole
+        again.wait_for_function(f"{LANES}.count === 0 && {LANES}.history.A.seen")
+    wrong, _, _ = open_lanes(file="sorters", link="#sorters?then=7.B.start.2&then=9.B.rate.5&then=8.A.rate.0.01")
+    wrong.wait_for_selector(".px-message:has-text('then=7.B.start.2, then=9.B.rate.5, which is not offered')")
+    assert wrong.evaluate(f"{LANES}.flips") == [{"at": 8, "name": "A", "changes": {"rate": "0.01"}}] and errors == []
 
 
 def test_a_download_that_fails_is_told_and_may_be_tried_again(open_lanes, nets):
     page, _, _ = open_lanes()
-    page.route(f"**/{nets['step'].name}", lambda route: route.fulfill(status=503, body=""))
+    page.route(f"**/{nets['stack-step'].name}", lambda route: route.fulfill(status=503, body=""))
     page.click(".ln-load")
     page.wait_for_selector(".px-message:has-text('did not load')", timeout=60_000)
-    page.unroute(f"**/{nets['step'].name}")
+    page.unroute(f"**/{nets['stack-step'].name}")
     page.click(".ln-load")
     page.wait_for_function(f"{LANES}.engine", timeout=60_000)
 
@@ -463,6 +539,33 @@ def test_a_challenge_checks_itself(open_lanes):
         train(page, 50)
     check.click()
     assert "Solved." in asked.inner_text(), asked.inner_text()
+
+
+def test_sorters_tell_how_many_sequences_are_sorted_and_one_of_them_can_run_away(open_lanes):
+    page, _, errors = open_lanes(loaded=True, file="sorters", link="#sorters?B.place=none&B.rate=1&B.optimiser=SGD")
+    for _ in range(3):
+        train(page, 50)
+    assert re.search(r"Step 150.*A [\d.]+; B has run away: since step \d+ its loss is not a number", told(page))
+    sorted_now = page.evaluate(f"{LANES}.history.A.right.at(-1)[1]")
+    pictures = page.locator(".plusx-lanes canvas").evaluate_all("all => all.map((e) => e.ariaLabel)")
+    assert f"without a mistake; A {round(100 * sorted_now)} percent; B 0 percent." in "".join(pictures)
+    assert 0.2 < sorted_now < 1
+    assert re.search("A [0-9.]+ in attention 1, [0-9.]+ in FFN 4", "".join(pictures)) and errors == []
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_two_panels_share_a_page(open_lanes, axe, width, theme):
+    page, foreign, errors = open_lanes(file="both", width=width, theme=theme)
+    page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+    panel = page.locator("#sorters")
+    panel.get_by_role("button", name="Load").click()
+    sorters = "document.querySelector('#sorters').plusx"
+    page.wait_for_function(f"{sorters}.engine && {sorters}.history.A.seen", timeout=60_000)
+    page.evaluate(f"{sorters}.advance(30)")
+    page.evaluate(f"{LANES}.advance(30)")  # a kept run
+    assert page.evaluate(f"[{sorters}.count, {LANES}.count, {LANES}.engine]") == [30, 30, None]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == [] and foreign == errors == []
 
 
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])

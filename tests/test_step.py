@@ -1,4 +1,4 @@
-"""plusx.step: the training step against torch.nn and torch.optim, its gradient against differences, its start."""
+"""plusx.step and plusx.sorter: the steps against torch.nn and torch.optim, gradients against differences, starts."""
 
 import itertools
 
@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from plusx import sorter
 from plusx.step import (
     ACTIVATIONS,
     BLOCKS,
@@ -186,3 +187,91 @@ def test_what_is_seen_is_the_function_the_plane_and_what_is_told_right(lane):
             "signals": (scores.argmax(-1) == lane.answers[number]).double(),
         }
         assert torch.allclose(seen, expected[task])
+
+
+# ---- the sorter ---------------------------------------------------------------------------------------------------
+
+
+class Sorting(nn.Module):
+    """The net of `plusx.sorter` with torch's own attention and its first weights."""
+
+    def __init__(self, weights, s):
+        super().__init__()
+        p = sorter.parts(weights)
+        self.s, width = s, sorter.WIDTH
+        self.token, self.place = nn.Parameter(p["token"].clone()), nn.Parameter(p["place"].clone())
+        self.norm = nn.LayerNorm(width, elementwise_affine=False)
+        self.attend = nn.ModuleList(nn.MultiheadAttention(width, 2, batch_first=True).double() for _ in range(4))
+        self.up = nn.ModuleList(nn.Linear(width, 4 * width).double() for _ in range(4))
+        self.down = nn.ModuleList(nn.Linear(4 * width, width).double() for _ in range(4))
+        self.leave = nn.Linear(width, 6).double()
+        with torch.no_grad():
+            for name, parameter in self.theirs(p):
+                parameter.copy_(name)
+
+    def theirs(self, p):
+        """Each part of ours beside their parameter."""
+        for i, (attend, up, down) in enumerate(zip(self.attend, self.up, self.down)):
+            yield p["qkv"][i], attend.in_proj_weight
+            yield p["qkv_bias"][i], attend.in_proj_bias
+            yield p["output"][i], attend.out_proj.weight
+            yield p["output_bias"][i], attend.out_proj.bias
+            yield from ((p["up"][i], up.weight), (p["up_bias"][i], up.bias))
+            yield from ((p["down"][i], down.weight), (p["down_bias"][i], down.bias))
+        yield from ((p["leave"], self.leave.weight), (p["leave_bias"], self.leave.bias))
+        yield from ((p["token"], self.token), (p["place"], self.place))
+
+    def forward(self, tokens):
+        none, pre, post = self.s.place
+        before, after = (self.norm if wanted else nn.Identity() for wanted in (pre, post))
+        h = self.token[tokens] + self.place
+        for i in range(4):
+            n = before(h)
+            h = after(self.s.skip[2 * i] * h + self.s.scale * self.attend[i](n, n, n, need_weights=False)[0])
+            h = after(self.s.skip[2 * i + 1] * h + self.s.scale * self.down[i](F.relu(self.up[i](before(h)))))
+        return self.leave(before(h))
+
+
+@pytest.mark.parametrize("optimiser, place", list(itertools.product(["Adam", "SGD"], sorter.NORMS)))
+def test_thirty_steps_of_the_sorter_are_those_of_torch_optim(optimiser, place):
+    lane, rng = sorter.Lane().double(), torch.Generator().manual_seed(3)
+    skips = "".join("0111"[each] for each in torch.randint(4, (8,), generator=rng))
+    s = sorter.setting("sort", skips=skips, place=place, scale=0.5, rate=0.01, optimiser=optimiser)
+    s = sorter.Setting(*(part.double() for part in s))
+    weights = lane.begin(sorter.noise(2).double(), torch.tensor(0.7).double())
+    net = Sorting(weights, s)
+    optim = getattr(torch.optim, optimiser)(net.parameters(), lr=s.rate.item())
+    state = weights, torch.zeros_like(weights), torch.zeros_like(weights)
+    for count in range(1, 31):
+        at = sorter.batch(2, count)
+        took = lane.step(*state, torch.tensor(float(count)).double(), at, s)
+        state = took[:3]
+        tokens = at.view(16, 6)
+        loss = F.cross_entropy(net(tokens).movedim(-1, 1), tokens.sort(-1).values)
+        optim.zero_grad()
+        loss.backward()
+        assert torch.allclose(took.loss, loss, rtol=1e-6), count
+        pairs = (
+            [(a.in_proj_weight, a.out_proj.weight) for a in net.attend],
+            [(up.weight, down.weight) for up, down in zip(net.up, net.down)],
+        )
+        norms = [torch.stack([w.grad.norm() for w in both]).norm() for each in zip(*pairs) for both in each]
+        assert torch.allclose(took.gradient, torch.stack(norms), rtol=1e-6, atol=1e-12)
+        optim.step()
+    for ours, theirs in net.theirs(sorter.parts(state[0])):
+        assert torch.allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
+def test_the_sorter_starts_as_the_book_s_transformers_do_and_sees_what_is_sorted():
+    lane = sorter.Lane()
+    p = sorter.parts(lane.begin(sorter.noise(0), torch.tensor(2.0)))
+    for name, variance in {"qkv": 4 / 16, "down": 4 / 64, "leave": 1 / 16, "token": 1}.items():
+        assert p[name].var().item() == pytest.approx(variance, rel=0.3)
+    assert p["up_bias"].abs().max() == 0
+    s = sorter.setting("sort")
+    seen = lane.look(torch.zeros(sorter.COUNT), s)  # no scores: it always answers the first kind
+    assert torch.equal(seen, (lane.tokens == 0).all(-1).float())
+    assert len(lane.tokens.unique(dim=0)) > 240
+    batch = sorter.batch(1, 1)
+    assert batch.shape == (96,) and batch.unique().tolist() == [0, 1, 2, 3, 4, 5]
+    assert not torch.equal(batch, sorter.batch(1, 2)) and not torch.equal(batch, sorter.batch(2, 1))

@@ -69,16 +69,37 @@ class Took(NamedTuple):
     branch: torch.Tensor
 
 
+def split(weights, shapes):
+    """Name to tensor, from a flat vector that holds them one after the other."""
+    pieces = weights.split([math.prod(shape) for shape in shapes.values()])
+    return {name: piece.view(shape) for (name, shape), piece in zip(shapes.items(), pieces)}
+
+
 def parts(weights):
     """Name to tensor of SHAPES, from the flat vector."""
-    pieces = weights.split(list(SIZES.values()))
-    return {name: piece.view(shape) for (name, shape), piece in zip(SHAPES.items(), pieces)}
+    return split(weights, SHAPES)
 
 
 def normalise(x):
     """LayerNorm (1607.06450) without gain and bias."""
     apart = x - x.mean(-1, keepdim=True)
     return apart / torch.sqrt(apart.square().mean(-1, keepdim=True) + 1e-5)
+
+
+def size(h):
+    """Root of the mean square, ()."""
+    return torch.sqrt(h.square().mean() + 1e-30)  # a stream of zeros has a slope, too
+
+
+def moved(weights, exp_avg, exp_avg_sq, slope, count, s):
+    """The three after a step down the slope, (COUNT,) each: of descent, or of Adam (1412.6980) with torch's defaults.
+
+    count: (), 1 in the first step. Adam's averages are kept in plain descent, too: a reader may change over.
+    """
+    exp_avg = 0.9 * exp_avg + 0.1 * slope
+    exp_avg_sq = 0.999 * exp_avg_sq + 0.001 * slope.square()
+    by_adam = exp_avg / (1 - 0.9**count) / (torch.sqrt(exp_avg_sq / (1 - 0.999**count)) + 1e-8)
+    return weights - s.rate * torch.where(s.adam > 0.5, by_adam, slope), exp_avg, exp_avg_sq
 
 
 def run(weights, x, s):
@@ -93,9 +114,6 @@ def run(weights, x, s):
 
     def bend(z):
         return s.activation[0] * torch.relu(z) + s.activation[1] * torch.tanh(z) + s.activation[2] * z
-
-    def size(h):
-        return torch.sqrt(h.square().mean() + 1e-30)  # a stream of zeros has a slope, too
 
     h = x @ p["enter"].T + p["enter_bias"]
     beside = []
@@ -157,22 +175,15 @@ class Lane(nn.Module):
         return torch.where(of_task(self.classes, task) > 0.5, scores, -1e9)
 
     def step(self, weights, exp_avg, exp_avg_sq, count, at, s):
-        """One step of descent, or of Adam (1412.6980) with the defaults of `torch.optim.Adam`, on examples `at` (64,).
-
-        count: (), 1 in the first step. Adam's averages are kept in plain descent, too: a reader may change over.
-        """
+        """One step on examples `at` (64,); count: (), 1 in the first."""
         x, y = of_task(self.x, s.task)[at], of_task(self.y, s.task)[at]
         slope, (loss, beside) = grad_and_value(self.error, has_aux=True)(weights, x, y, s)
         one = torch.ones_like(s.learned)
         held = [(s.learned if name == "scale" else one).expand(size) for name, size in SIZES.items()]
         slope = slope * torch.cat(held)
-        exp_avg = 0.9 * exp_avg + 0.1 * slope
-        exp_avg_sq = 0.999 * exp_avg_sq + 0.001 * slope.square()
-        by_adam = exp_avg / (1 - 0.9**count) / (torch.sqrt(exp_avg_sq / (1 - 0.999**count)) + 1e-8)
-        weights = weights - s.rate * torch.where(s.adam > 0.5, by_adam, slope)
         p = parts(slope)
         gradient = torch.sqrt(p["first"].square().sum((1, 2)) + p["second"].square().sum((1, 2)))
-        return Took(weights, exp_avg, exp_avg_sq, loss, gradient, beside)
+        return Took(*moved(weights, exp_avg, exp_avg_sq, slope, count, s), loss, gradient, beside)
 
     def look(self, weights, s):
         """What the net makes of POINTS points: the function's value, the probability of the second spiral, or 1 where a
@@ -241,13 +252,23 @@ def uniform(seed, first, count):
     return (z ^ z >> 14) / 2**32
 
 
-def noise(seed):
-    """The standard normal numbers (COUNT,) from which a seed's net is made (Box and Muller, 1958)."""
-    u = uniform(seed, 0, 2 * COUNT).reshape(COUNT, 2)
+def normal(seed, count):
+    """The first `count` standard normal numbers of a seed (Box and Muller, 1958)."""
+    u = uniform(seed, 0, 2 * count).reshape(count, 2)
     return torch.tensor(np.sqrt(-2 * np.log(1 - u[:, 0])) * np.cos(2 * math.pi * u[:, 1]), dtype=torch.float32)
+
+
+def choices(seed, weights, count, many, below):
+    """`many` whole numbers below `below` for step `count`, after those of which that many weights were made."""
+    u = uniform(seed, 2 * weights + (count - 1) * many, many)
+    return torch.tensor(np.floor(below * u), dtype=torch.int64)
+
+
+def noise(seed):
+    """The standard normal numbers (COUNT,) from which a seed's net is made."""
+    return normal(seed, COUNT)
 
 
 def batch(seed, count):
     """Which examples step `count`, from 1 on, is taken on: (64,), with replacement."""
-    u = uniform(seed, 2 * COUNT + (count - 1) * BATCH, BATCH)
-    return torch.tensor(np.floor(POINTS * u), dtype=torch.int64)
+    return choices(seed, COUNT, count, BATCH, POINTS)

@@ -1,7 +1,7 @@
 """Lanes: two nets that train side by side, and a switch on all that tells them apart.
 
-Here lives `lanes`, and what a chapter gives it. In the book's page onnxruntime-web takes the steps of `plusx.step`, in
-a live notebook torch does; the panel, lanes.js, is the same.
+Here lives `lanes`, and what a chapter gives it. In the book's page onnxruntime-web takes the steps of `plusx.step` or
+`plusx.sorter`, in a live notebook torch does; the panel, lanes.js, is the same.
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..explore.saved import show
 from .live import Live, saved
 from .page import fragment, markup
-from .race import check
+from .race import KINDS, check
 
 __all__ = ["Challenge", "Preset", "lanes"]
 
@@ -18,7 +18,8 @@ __all__ = ["Challenge", "Preset", "lanes"]
 class Preset(NamedTuple):
     """Two lanes with a story.
 
-    task: one of `plusx.step.TASKS`. A, B: what in each lane is not as in `plusx.lanes.race.USUAL`. then: (step, changes
+    task: one of `plusx.step.TASKS` or `plusx.sorter.TASKS`. A, B: what in each lane is not as usual for nets of that
+    kind, see `plusx.lanes.race`. then: (step, changes
     of B), what happens while it trains. says: what to look at.
     """
 
@@ -48,20 +49,23 @@ class Challenge(NamedTuple):
 def lanes(presets, challenges):
     """Show two lanes that start with the first preset; in the static page the presets replay before anything is loaded.
 
-    presets: of `Preset`, seed 0. challenges: of `Challenge`.
+    presets: of `Preset`, seed 0. challenges: of `Challenge`. All their tasks are for nets of one kind.
 
-    ValueError: a task or a part of a lane that there is not.
+    ValueError: a task or a part of a lane that there is not, or tasks for nets of two kinds.
     """
     for preset in presets:
         for changes in (preset.A, preset.B, *([preset.then[1]] if preset.then else [])):
             check(preset.name, preset.task, changes)
     for challenge in challenges:
         check(challenge.ask, challenge.task, challenge.fixed)
+    kinds = {KINDS[each.task].name for each in (*presets, *challenges)}
+    if len(kinds) > 1:
+        raise ValueError(f"lanes: the tasks are for a {' and a '.join(sorted(kinds))}; give each a panel of its own.")
     if os.environ.get("PLUSX_EXPLORE") == "static":
         from IPython.display import HTML, display
 
         display(HTML(fragment(presets, challenges)))
     else:
-        live = Live(markup(presets, challenges))
+        live = Live(markup(presets, challenges), KINDS[presets[0].task])
         live.kept = saved()
         show(live)

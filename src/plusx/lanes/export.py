@@ -1,4 +1,4 @@
-"""The training step as ONNX files, which a browser runs: `Lane.begin`, `step` and `look` of `plusx.step`."""
+"""The training steps as ONNX files, which a browser runs: `Lane.begin`, `step` and `look` of each kind of net."""
 
 import gzip
 import sys
@@ -7,28 +7,31 @@ from pathlib import Path
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from plusx.lanes.race import SORTER, STACK
 from plusx.playground.export import quiet, strip
-from plusx.step import COUNT, Lane, Setting, Took, batch, setting
+from plusx.step import Took
 
 OPSET = 20
-FILES = "begin", "step", "look"
 STATE = Took._fields[:3]  # what a step hands to the next
 
 
-def calls(lane):
+def calls(kind):
     """Name to function of tensors alone, its inputs by name, and the names of its outputs."""
-    weights, scalar, s = torch.ones(COUNT), torch.tensor(1.0), setting("line")._asdict()
-    state = {name: weights for name in STATE} | {"count": scalar, "at": batch(0, 1)}
-    start = {"noise": weights, "gain": scalar, "identity": scalar, "task": torch.tensor([0])}
+    code, lane = kind.code, kind.code.Lane()
+    weights, scalar, s = torch.ones(code.COUNT), torch.tensor(1.0), code.setting(next(iter(code.TASKS)))._asdict()
+    state = {name: weights for name in STATE} | {"count": scalar, "at": code.batch(0, 1)}
+    start = {"noise": weights, "gain": scalar}
+    if kind is STACK:
+        start |= {"identity": scalar, "task": s["task"]}
 
-    def begin(noise, gain, identity, task):
-        return lane.begin(noise, gain, identity, task)
+    def begin(*start):
+        return lane.begin(*start)
 
     def step(weights, exp_avg, exp_avg_sq, count, at, *setting):
-        return tuple(lane.step(weights, exp_avg, exp_avg_sq, count, at, Setting(*setting)))
+        return tuple(lane.step(weights, exp_avg, exp_avg_sq, count, at, code.Setting(*setting)))
 
     def look(weights, *setting):
-        return lane.look(weights, Setting(*setting))
+        return lane.look(weights, code.Setting(*setting))
 
     return {
         "begin": (begin, start, ["new_weights"]),
@@ -38,11 +41,13 @@ def calls(lane):
 
 
 def export(name, path):
-    """Write one of FILES, gzipped, for most of its data are zeros; the same bytes each time. Takes about 20 s.
+    """Write "stack-begin", "sorter-step" and so on, gzipped, for most of its data are zeros; the same bytes each time.
+    Takes about 20 s.
 
     KeyError: another name.
     """
-    function, inputs, outputs = calls(Lane())[name]
+    kind, function = name.split("-")
+    function, inputs, outputs = calls({each.name: each for each in (STACK, SORTER)}[kind])[function]
     given = tuple(tensor.clone() for tensor in inputs.values())  # tracing takes one tensor in two places for one input
     with quiet():
         graph = make_fx(function)(*given)  # gradients and update become plain operations, which an exporter knows

@@ -1,9 +1,9 @@
 /** Takes the steps of both lanes with onnxruntime-web, apart from the page; the weights stay here. */
 import { ort, serve, sessions } from "./runtime.js";
 
-const POINTS = 1024; // examples of a task
-const TASKS = ["line", "spirals", "signals"];
+const TASKS = ["line", "spirals", "signals"]; // those with 1024 examples; to sort, each step draws tokens of six kinds
 const ACTIVATIONS = ["relu", "tanh", "none"];
+const NORMS = ["none", "pre", "post"];
 const STATE = ["weights", "exp_avg", "exp_avg_sq"];
 const states = new Map(); // lane -> what a step hands to the next, and how many there were
 
@@ -18,40 +18,44 @@ function uniform(seed, at) {
 const floats = (numbers) => new ort.Tensor("float32", Float32Array.from(numbers), [numbers.length]);
 const float = (number) => new ort.Tensor("float32", [number], []);
 const whole = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [numbers.length]);
-const taskOf = (task) => whole([TASKS.indexOf(task)]);
+const oneOf = (names, chosen) => floats(names.map((name) => Number(name === chosen)));
 const sizeOf = (net, name) => sessions[net].inputMetadata.find((input) => input.name === name).shape[0];
 
-/** A lane in words as `Setting` of step.py. */
-const setting = (task, words) => ({
-  skip: floats([...words.skips].map(Number)),
-  used: floats([...words.skips].map((_, block) => Number(block < words.depth))),
-  norm: float(Number(words.norm)),
-  activation: floats(ACTIVATIONS.map((name) => Number(name === words.activation))),
-  scale: float(Number(words.scale)),
-  learned: float(Number(words.learned)),
-  rate: float(Number(words.rate)),
-  adam: float(Number(words.optimiser === "Adam")),
-  task: taskOf(task),
-});
+/** A lane in words as `Setting` of step.py or sorter.py, part by part. */
+const PARTS = {
+  skip: ({ skips }) => floats([...skips].map(Number)),
+  used: ({ skips, depth }) => floats([...skips].map((_, block) => Number(block < depth))),
+  norm: ({ norm }) => float(Number(norm)),
+  place: ({ place }) => oneOf(NORMS, place),
+  activation: ({ activation }) => oneOf(ACTIVATIONS, activation),
+  scale: ({ scale }) => float(Number(scale)),
+  learned: ({ learned }) => float(Number(learned)),
+  rate: ({ rate }) => float(Number(rate)),
+  adam: ({ optimiser }) => float(Number(optimiser === "Adam")),
+  identity: ({ start }) => float(Number(start === "identity")),
+  gain: ({ start }) => float(start === "identity" ? 1 : Number(start)),
+  task: (_, task) => whole([TASKS.indexOf(task)]),
+};
 
-async function begin(seed, task, { start }) {
+/** Those that a function takes. */
+function setting(net, task, words) {
+  const wanted = sessions[net].inputNames.filter((name) => name in PARTS);
+  return Object.fromEntries(wanted.map((name) => [name, PARTS[name](words, task)]));
+}
+
+async function begin(seed, task, words) {
   const count = sizeOf("begin", "noise");
   const normal = (_, at) => Math.sqrt(-2 * Math.log(1 - uniform(seed, 2 * at))) * Math.cos(2 * Math.PI * uniform(seed, 2 * at + 1));
-  const isIdentity = start === "identity";
-  const { new_weights: weights } = await sessions.begin.run({
-    noise: floats(Float32Array.from({ length: count }, normal)),
-    gain: float(isIdentity ? 1 : Number(start)),
-    identity: float(Number(isIdentity)),
-    task: taskOf(task),
-  });
+  const noise = floats(Float32Array.from({ length: count }, normal));
+  const { new_weights: weights } = await sessions.begin.run({ noise, ...setting("begin", task, words) });
   const zeros = floats(new Float32Array(count));
-  return { count: 0, seed, first: 2 * count, tensors: { weights, exp_avg: zeros, exp_avg_sq: zeros } };
+  return { count: 0, seed, first: 2 * count, below: TASKS.includes(task) ? 1024 : 6, tensors: { weights, exp_avg: zeros, exp_avg_sq: zeros } };
 }
 
 async function step(state, settings) {
   const batch = sizeOf("step", "at");
   const from = state.first + state.count * batch;
-  const at = whole(Array.from({ length: batch }, (_, i) => Math.floor(POINTS * uniform(state.seed, from + i))));
+  const at = whole(Array.from({ length: batch }, (_, i) => Math.floor(state.below * uniform(state.seed, from + i))));
   state.count += 1;
   const took = await sessions.step.run({ ...state.tensors, count: float(state.count), at, ...settings });
   state.tensors = Object.fromEntries(STATE.map((name) => [name, took[`new_${name}`]]));
@@ -61,7 +65,7 @@ async function step(state, settings) {
 serve(async ({ lane, task, seed, words, steps, begin: anew }) => {
   if (anew) states.set(lane, await begin(seed, task, words));
   const state = states.get(lane);
-  const settings = setting(task, words);
+  const settings = setting("step", task, words);
   const loss = new Float32Array(steps);
   let took;
   for (let i = 0; i < steps; i++) {

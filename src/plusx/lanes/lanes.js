@@ -29,14 +29,15 @@
   // ---- the runs of the presets, as `pack` in page.py wrote them ------------------------------------------
 
   class Kept {
-    static async from(text, { presets, blocks, kept, every }) {
+    static async from(text, { presets, usual, kept, every }) {
+      const blocks = usual.skips.length;
       const bytes = new Uint8Array(await unzip(text));
       const words = Float32Array.from({ length: bytes.length / 2 }, (_, i) => bytes[i] + 256 * bytes[bytes.length / 2 + i]);
       let at = 0;
       const take = (count, scale) => words.subarray(at, (at += count)).map(scale);
       const power = (word) => (word === 65535 ? NaN : 10 ** ((word / 65534) * 24 - 12));
       const pictures = kept / every;
-      const sizes = { line: 128, spirals: 1024, signals: 1 };
+      const sizes = { line: 128, spirals: 1024, signals: 1, sort: 1 };
       const runs = presets.map(({ task }) => NAMES.map(() => ({
         loss: take(kept, power),
         gradient: take(pictures * blocks, power),
@@ -89,7 +90,8 @@
   /**
    * Lines over common axes.
    * @param lines of { x, y, colour, dash, mark }; what is no number is a gap
-   * @param axes { x: [low, high], y: [low, high], log: is y a power of ten, ticks of x if not round, marks: x of dashes }
+   * @param axes { x: [low, high], y: [low, high], log: is y a power of ten, ticks of x if not round as [place, word],
+   *   marks: x of dashes }
    */
   function plot(canvas, lines, axes, ink) {
     const { context, width, height } = sheet(canvas);
@@ -114,7 +116,8 @@
     }
     context.textBaseline = "alphabetic";
     context.textAlign = "center";
-    for (const tick of axes.ticks ?? ticks(...axes.x)) context.fillText(tickWord(tick), Math.min(X(tick), width - 14), height - 5);
+    const below = axes.ticks ?? ticks(...axes.x).map((tick) => [tick, tickWord(tick)]);
+    for (const [tick, word] of below) context.fillText(word, Math.min(X(tick), width - 14), height - 5);
     context.setLineDash([2, 3]);
     context.strokeStyle = ink.muted;
     for (const mark of axes.marks ?? []) rule([X(mark), top], [X(mark), height - bottom]);
@@ -186,7 +189,12 @@
   class Lanes {
     /** Until `signal` aborts; in the book's page nothing aborts it. */
     constructor(root, setup, { engine, signal = new AbortController().signal }) {
-      Object.assign(this, { root, setup, engine, signal, view: unique(), seed: 0, speed: "fast", patience: 15_000 });
+      Object.assign(this, { root, setup, engine, signal, view: unique(), seed: 0, speed: "fast", patience: 15_000, ahead: 0 });
+      this.branches = setup.usual.skips.split("").map((_, at) => { // what each is called: in words, and in its picture
+        const { name, short, at: mine } = setup.groups.find((group) => group.at.includes(at));
+        const number = mine.indexOf(at) + 1;
+        return { name: `${name} ${number}`, short: `${short}${number}` };
+      });
       this.build();
       this.usePreset(0, false).then(() => here && this.followLink());
       this.signal.addEventListener("abort", () => (this.playing = false));
@@ -211,7 +219,7 @@
       this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this setting"); // Lab's address is Lab's
       this.playButton = button("Play", () => (this.playing ? this.pause() : this.play()), { class: "ln-play" });
       this.stepButton = button("One step", () => this.oneStep());
-      this.rewindButton = button("Rewind", () => this.rewind(true));
+      this.rewindButton = button("Rewind", () => this.startOver());
       this.load = button("", () => this.loadStep(), { class: "ln-load" });
       this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the training step" });
       this.message = make("p", { class: "px-message", role: "alert", hidden: true });
@@ -224,8 +232,9 @@
         return { canvas, caption, node: make("figure", { class: look }, caption, canvas) };
       };
       this.lossPicture = picture("Loss of each step (thin), and mean of the last 20");
-      this.gradientPicture = picture("Gradient of the weights, by block");
-      this.branchPicture = picture("Branch over stream, by block");
+      const each = setup.kind === "stack" ? "block" : "branch";
+      this.gradientPicture = picture(`Gradient of the weights, by ${each}`);
+      this.branchPicture = picture(`Branch over stream, by ${each}`);
       this.functionPicture = picture("");
       this.planes = NAMES.map((name) => picture(`Lane ${name}: where it sees which spiral`, "ln-picture ln-plane"));
       this.seenBox = make("div", { class: "ln-seen" });
@@ -235,7 +244,7 @@
       this.root.querySelector(".ln-stage").replaceChildren(
         make("div", { class: "ln-row", role: "group", "aria-label": "Presets" }, ...this.presets),
         this.story,
-        make("div", { class: "ln-row" }, this.taskRadios, make("label", {}, "Seed", this.seedField), this.link),
+        make("div", { class: "ln-row" }, ...(Object.keys(setup.tasks).length > 1 ? [this.taskRadios] : []), make("label", {}, "Seed", this.seedField), this.link),
         make("div", { class: "ln-said" }, make("div", {}, this.message, this.now, this.result), this.load, this.progress),
         make("div", { class: "ln-row" }, this.playButton, this.stepButton, this.rewindButton, this.speedRadios),
         make("p", { class: "ln-key", "aria-hidden": "true" }, make("span", { class: "ln-A" }, "A"), make("span", { class: "ln-B" }, "B")),
@@ -251,18 +260,20 @@
     }
 
     buildLane(name, radios, button) {
-      const { options, blocks } = this.setup;
+      const { options, labels, groups, piece, usual, of } = this.setup;
+      const blocks = usual.skips.length;
       const lane = { name };
       const put = (part, value) => this.put(name, { [part]: value });
-      const select = (part, label) => {
+      const select = (part) => {
         const field = make("select", { onchange: () => put(part, field.value) },
           ...options[part].map(([value, words]) => make("option", { value }, words)));
         lane[part] = field;
-        return make("label", {}, label, field);
+        return make("label", {}, labels[part], field);
       };
-      const block = make("div", { class: "px-diagram", "aria-label": `Block of lane ${name}` });
+      const block = make("div", { class: "px-diagram", "aria-label": `${piece} of lane ${name}` });
       lane.block = plusxDiagram(block, (control, value) => {
-        if (control === "skip") put("skips", String(value).repeat(blocks));
+        const group = groups.find((each) => each.control === control);
+        if (group) put("skips", [...lane.words.skips].map((digit, at) => (group.at.includes(at) ? value : digit)).join(""));
         else put(control, options[control][value][0]);
       });
       const stack = make("div", { class: "px-diagram ln-stack", "aria-label": `Skips of lane ${name}` });
@@ -274,7 +285,7 @@
       lane.depthTold = make("output", {});
       lane.differs = make("p", { class: "ln-note" });
       const other = NAMES.find((each) => each !== name);
-      lane.node = make("section", { class: `ln-lane ln-${name}`, "aria-label": `Lane ${name}` },
+      lane.node = make("section", { class: `ln-lane ln-${name}`, "aria-label": `Lane ${name}${of}` },
         make("h3", {}, `Lane ${name}`),
         lane.differs,
         block,
@@ -282,9 +293,8 @@
         make("div", { class: "ln-row" }, button("All skips", () => put("skips", "1".repeat(blocks))), button("No skip", () => put("skips", "0".repeat(blocks))),
           button(`Make it like ${other}`, () => this.put(name, this.lanes[other].words))),
         make("div", { class: "ln-fields" },
-          make("label", { class: "ln-depth" }, "Blocks", lane.depth, lane.depthTold),
-          select("norm", "Norm"), select("activation", "Activation"), select("start", "Starts as"), select("scale", "Branch scale"),
-          select("learned", "Scale is"), select("rate", "Rate"), select("optimiser", "Optimiser")));
+          ...(usual.depth ? [make("label", { class: "ln-depth" }, "Blocks", lane.depth, lane.depthTold)] : []),
+          ...Object.keys(options).map(select)));
       return lane;
     }
 
@@ -317,12 +327,18 @@
       const label = this.setup.options[part]?.find(([each]) => each === value)[1];
       switch (part) {
         case "skips": {
-          const cut = [...value].flatMap((digit, at) => (digit === "0" ? [at + 1] : []));
-          if (!cut.length) return "all skips";
-          return cut.length === value.length ? "no skip" : `no skip around ${cut.length > 1 ? "blocks" : "block"} ${cut.join(", ")}`;
+          if (!value.includes("0")) return "all skips";
+          if (!value.includes("1")) return "no skip";
+          const cut = this.setup.groups.flatMap(({ name, at }) => {
+            const numbers = at.flatMap((each, i) => (value[each] === "0" ? [i + 1] : []));
+            if (!numbers.length) return [];
+            return numbers.length === at.length ? name : `${name} ${numbers.join(", ")}`;
+          });
+          return `no skip around ${cut.join(" and ")}`;
         }
         case "depth": return value === "1" ? "1 block" : `${value} blocks`;
         case "norm": return value === "1" ? "norms" : "no norm";
+        case "place": return value === "none" ? "no norm" : label;
         case "activation": return value === "none" ? "no activation" : label;
         case "start": return value === "identity" ? "a start as the identity" : `a start with ${label}`;
         case "scale": return `branch scale ${label}`;
@@ -354,8 +370,9 @@
     usePreset(at, remember = true) {
       const preset = this.setup.presets[at];
       return this.choose(() => {
-        Object.assign(this, { chosen: preset, task: preset.task, seed: 0 });
-        for (const name of NAMES) this.lanes[name].words = { ...preset[name] };
+        const [at, changes] = preset.then ?? [];
+        const flips = at ? [{ at, name: "B", changes }] : [];
+        Object.assign(this, { chosen: preset, task: preset.task, seed: 0, first: preset, flips, isStory: true });
       }, true, remember);
     }
 
@@ -365,18 +382,39 @@
       const isOther = Object.keys(changes).filter((part) => changes[part] !== lane.words[part]);
       if (!isOther.length) return this.show();
       return this.choose(() => {
+        this.isStory = false;
         lane.words = { ...lane.words, ...changes };
+        this.note(name, changes);
       }, isOther.some((part) => START.includes(part)));
+    }
+
+    /** Keep what was flipped, and after which step, so that the run can be taken once more. */
+    note(name, changes) {
+      const at = this.count + this.ahead;
+      if (!at) return void (this.first = this.wordsNow());
+      this.flips.length = this.made;
+      const last = this.flips.at(-1);
+      if (last?.at === at && last.name === name) last.changes = { ...last.changes, ...changes };
+      else this.made = this.flips.push({ at, name, changes });
+    }
+
+    wordsNow() {
+      return Object.fromEntries(NAMES.map((name) => [name, this.lanes[name].words]));
+    }
+
+    /** After which steps something was flipped. */
+    get marks() {
+      return [...new Set(this.flips.slice(0, this.made).map(({ at }) => at))];
     }
 
     /** A change by the reader: from here on this is no preset's run. */
     async choose(change, rewinds, remember = true) {
       this.chosen = null;
       change();
-      if (!rewinds) this.marks.push(this.count);
+      if (rewinds) this.toFirst();
       this.show();
       if (remember && here) history.replaceState(null, "", this.address());
-      if (rewinds) await this.rewind(false);
+      if (rewinds) await this.rewind();
       else this.tell(true);
     }
 
@@ -387,19 +425,29 @@
         asked.set("task", this.task);
         asked.set("seed", this.seed);
         for (const name of NAMES) {
-          for (const [part, value] of Object.entries(this.lanes[name].words)) {
+          for (const [part, value] of Object.entries(this.first[name])) {
             if (value !== this.setup.usual[part]) asked.set(`${name}.${part}`, value);
           }
+        }
+        for (const { at, name, changes } of this.flips) {
+          for (const [part, value] of Object.entries(changes)) asked.append("then", `${at}.${name}.${part}.${value}`);
         }
       }
       return `#${this.root.id}?${asked}`;
     }
 
     isOffered(part, value) {
-      const { blocks, options } = this.setup;
-      if (part === "skips") return value.length === blocks && /^[01]+$/.test(value);
-      if (part === "depth") return Number.isInteger(Number(value)) && value >= 1 && value <= blocks;
-      return options[part].some(([each]) => each === value);
+      const { usual, options } = this.setup;
+      if (part === "skips") return value.length === usual.skips.length && /^[01]+$/.test(value);
+      if (part === "depth" && usual.depth) return /^\d+$/.test(value) && value >= 1 && Number(value) <= usual.depth;
+      return Boolean(options[part]?.some(([each]) => each === value));
+    }
+
+    /** A flip as `address` wrote it; null if it is none. */
+    flipOf(written) {
+      const [, at, name, part, value] = /^([1-9]\d{0,3})\.([AB])\.(\w+)\.(.+)$/.exec(written) ?? [];
+      if (!at || START.includes(part) || !this.isOffered(part, value)) return null;
+      return { at: Number(at), name, changes: { [part]: value } };
     }
 
     /** Take the setting from the address, if it speaks of these lanes. */
@@ -418,12 +466,13 @@
           return usual;
         };
         await this.choose(() => {
-          this.task = take("task", (task) => Object.hasOwn(this.setup.tasks, task), "line");
+          this.task = take("task", (task) => Object.hasOwn(this.setup.tasks, task), Object.keys(this.setup.tasks)[0]);
           this.seed = Number(take("seed", (seed) => /^\d{1,4}$/.test(seed), "0"));
-          for (const name of NAMES) {
-            this.lanes[name].words = Object.fromEntries(Object.entries(this.setup.usual).map(([part, usual]) =>
-              [part, take(`${name}.${part}`, (value) => this.isOffered(part, value), usual)]));
-          }
+          this.first = Object.fromEntries(NAMES.map((name) => [name, Object.fromEntries(Object.entries(this.setup.usual).map(([part, usual]) =>
+            [part, take(`${name}.${part}`, (value) => this.isOffered(part, value), usual)]))]));
+          const flips = asked.getAll("then").map((written) => this.flipOf(written) ?? void wrong.push(`then=${written}`));
+          this.flips = flips.filter(Boolean).sort((one, other) => one.at - other.at);
+          this.isStory = true;
         }, true, false);
       }
       if (wrong.length) this.say(`The link asks for ${wrong.join(", ")}, which is not offered here.`);
@@ -438,13 +487,15 @@
       this.cannot = "";
       if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
       else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
-      this.files = JSON.parse(this.root.dataset.files || "{}");
+      const { runtime, ...files } = JSON.parse(this.root.dataset.files || "{}");
+      const mine = ["begin", "step", "look"].map((part) => [part, files[`${this.setup.kind}-${part}`]]);
+      this.files = { runtime, ...Object.fromEntries(mine) };
       const bytes = Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0);
       this.load.textContent = `Load PyTorch's training step (${(bytes / 1e6).toFixed(1)} MB)`;
       this.load.hidden = Boolean(this.cannot);
     }
 
-    async loadStep() {
+    async loadStep(then = () => this.startOver()) {
       this.pause();
       this.load.disabled = true;
       this.progress.hidden = false;
@@ -459,7 +510,7 @@
       }
       this.say("");
       this.offerLoading();
-      await this.rewind(true);
+      await then();
     }
 
     // -- training
@@ -484,6 +535,7 @@
       const going = NAMES.filter((name) => begin || !this.history[name].ended);
       const ask = (name) => {
         const { words } = this.lanes[name];
+        if (steps) this.history[name].was.push(words);
         if (this.engine) return this.engine.ask({ lane: this.view + name, task: this.task, seed: this.seed, words, steps, begin });
         return this.keptRuns.ask({ name, preset: this.preset, from: this.count, steps });
       };
@@ -507,17 +559,21 @@
         const run = this.run;
         if (this.fault()) return false;
         if (!begin && this.isOver()) return false;
-        if (!begin && this.count === this.changeAt()) this.changeNow();
-        const left = Math.min(steps, this.stopAt() - this.count, this.changeAt() - this.count);
+        if (!begin) this.flip();
+        const flipAt = this.flips[this.made]?.at ?? Infinity;
+        const left = begin ? 0 : Math.min(steps, this.stopAt() - this.count, flipAt - this.count);
         let answers;
+        this.ahead = left;
         try {
-          answers = await this.ask(begin ? 0 : left, begin);
+          answers = await this.ask(left, begin);
         } catch (error) {
           await this.failed(error);
           return false;
+        } finally {
+          this.ahead = 0;
         }
         if (run !== this.run) return false;
-        this.take(answers, begin ? 0 : left);
+        this.take(answers, left);
         return true;
       })();
       return this.turn;
@@ -526,7 +582,6 @@
     forget() {
       this.run = unique();
       this.count = 0;
-      this.marks = [];
       this.history = Object.fromEntries(NAMES.map((name) => [name, { loss: [], right: [], was: [] }]));
     }
 
@@ -538,7 +593,6 @@
           if (!lane.ended && !Number.isFinite(value)) lane.ended = lane.loss.length + 1;
           lane.loss.push(value);
         }
-        if (steps) lane.was.push(this.lanes[name].words);
         Object.assign(lane, { gradient, branch, seen });
         lane.right.push([this.count, mean(seen)]);
       }
@@ -555,23 +609,41 @@
       return this.count >= this.stopAt() || NAMES.every((name) => this.history[name].ended);
     }
 
-    /** The step after which a preset changes lane B. */
-    changeAt() {
-      return this.chosen?.then && !this.marks.length ? this.chosen.then[0] : Infinity;
+    /** What a story, or the run that is taken once more, flips after this step. */
+    flip() {
+      const before = this.made;
+      for (; this.flips[this.made]?.at === this.count; this.made++) {
+        const { name, changes } = this.flips[this.made];
+        this.lanes[name].words = { ...this.lanes[name].words, ...changes };
+      }
+      if (this.made > before) this.show();
     }
 
-    changeNow() {
-      const [, changes] = this.chosen.then;
-      this.marks.push(this.count);
-      this.lanes.B.words = { ...this.lanes.B.words, ...changes };
+    /** The switches as they are at step 0: those of a story, which comes again whole, else those of now. */
+    toFirst() {
+      if (!this.isStory) Object.assign(this, { first: this.wordsNow(), flips: [] });
+      for (const name of NAMES) this.lanes[name].words = { ...this.first[name] };
+      this.made = 0;
+    }
+
+    startOver() {
+      this.toFirst();
       this.show();
+      return this.rewind();
+    }
+
+    /** The run so far once more, with all that was flipped; whoever takes the steps has lost the nets. */
+    async again(steps) {
+      for (const name of NAMES) this.lanes[name].words = { ...this.first[name] };
+      this.made = 0;
+      this.show();
+      let goesOn = await this.advance(0, true);
+      while (goesOn && this.count < steps) goesOn = await this.advance(Math.min(10, steps - this.count));
     }
 
     /** Both lanes as they begin. */
-    async rewind(toPreset) {
+    async rewind() {
       this.pause();
-      if (toPreset && this.chosen) for (const name of NAMES) this.lanes[name].words = { ...this.chosen[name] };
-      this.show();
       this.say("");
       if (await this.advance(0, true)) this.tell(true);
       else this.draw();
@@ -619,8 +691,10 @@
         this.engine.end();
         this.engine = null;
         this.turn = null;
-        await this.loadStep();
-        if (this.engine) this.say("The worker that computed was lost. It was started again, and the lanes begin at step 0.");
+        const { count } = this;
+        this.say("The worker that computed was lost; it is started again.");
+        await this.loadStep(() => this.again(count));
+        if (this.engine) this.say(`The worker that computed was lost. It was started again and took the same ${this.count} steps.`);
       } else if (error.isLost) this.say("No answer: the kernel is busy or was stopped; if it was restarted, run this cell again.");
       else this.say(`The step was not taken: ${error.message}.`);
     }
@@ -650,9 +724,11 @@
     }
 
     show() {
-      const { options, blocks, drawings } = this.setup;
+      const { options, controls, groups, drawings } = this.setup;
       this.presets.forEach((button, at) => button.setAttribute("aria-pressed", at === this.preset));
-      this.story.textContent = this.chosen?.says ?? "";
+      const steps = [...new Set(this.flips.map(({ at }) => at))];
+      const kept = this.isStory && steps.length ? `Switches are flipped once more, after step ${steps.join(", ")}.` : "";
+      this.story.textContent = this.chosen?.says ?? kept;
       this.taskRadios.querySelector(`[value=${this.task}]`).checked = true;
       this.seedField.value = this.seed;
       this.link.href = this.address();
@@ -661,16 +737,21 @@
         for (const part of Object.keys(options)) lane[part].value = words[part];
         lane.depth.value = words.depth;
         lane.depthTold.textContent = words.depth;
-        const chosen = ["norm", "activation"].map((part) => options[part].findIndex(([each]) => each === words[part]));
-        const state = [...chosen, Number(words.skips.includes("1"))].join("");
-        lane.block.show(drawings[state]);
-        lane.stack.show(Array.from({ length: blocks }, (_, at) => ({ html: blockOf(at, words) })));
+        const state = controls.map((control) => {
+          const group = groups.find((each) => each.control === control);
+          return group ? Number(group.at.some((at) => words.skips[at] === "1")) : options[control].findIndex(([each]) => each === words[control]);
+        });
+        lane.block.show(drawings[state.join("")]);
+        lane.stack.show(this.branches.map((branch, at) => ({ html: blockOf(at, branch, words) })));
         const other = this.lanes[NAMES.find((each) => each !== name)].words;
         const parts = Object.keys(words).filter((part) => words[part] !== other[part]);
         lane.differs.textContent = parts.length ? `Only here: ${parts.map((part) => this.told(part, words[part])).join("; ")}.` : "The same as the other lane.";
       }
-      const [, picture] = { line: [0, "The function, and what it should be (dotted)"], signals: [0, "Share of held-out signals told right"], spirals: [0, ""] }[this.task];
-      this.functionPicture.caption.textContent = picture;
+      this.functionPicture.caption.textContent = {
+        line: "The function, and what it should be (dotted)",
+        signals: "Share of held-out signals told right",
+        sort: "Share of 256 new sequences sorted without a mistake",
+      }[this.task] ?? "";
       this.seenBox.replaceChildren(...(this.task === "spirals" ? this.planes : [this.functionPicture]).map(({ node }) => node));
       this.draw();
     }
@@ -691,8 +772,10 @@
           const y = [...(this.history[name][part] ?? [])].slice(0, this.lanes[name].words.depth);
           return { x: y.map((_, at) => at + 1), y, ...looks[name], mark: name === "A" ? "circle" : "square" };
         });
-        plot(canvas, lines, { x: [0.5, this.setup.blocks + 0.5], y: decades(lines.flatMap(({ y }) => y)), log: true, ticks: [1, 4, 8, 12, 16] }, inks);
-        const ends = lines.map(({ y }, i) => (y.length ? `${NAMES[i]} ${short(y[0])} in block 1, ${short(y.at(-1))} in block ${y.length}` : `${NAMES[i]} none yet`));
+        const { branches } = this;
+        const marked = branches.flatMap((branch, at) => (branches.length < 10 || !at || at % 4 === 3 ? [[at + 1, branch.short]] : []));
+        plot(canvas, lines, { x: [0.5, branches.length + 0.5], y: decades(lines.flatMap(({ y }) => y)), log: true, ticks: marked }, inks);
+        const ends = lines.map(({ y }, i) => (y.length ? `${NAMES[i]} ${short(y[0])} in ${branches[0].name}, ${short(y.at(-1))} in ${branches[y.length - 1].name}` : `${NAMES[i]} none yet`));
         canvas.setAttribute("aria-label", `${caption.textContent}: ${ends.join("; ")}.`);
       }
       if (this.task === "spirals") this.drawPlanes(first, second, ink);
@@ -749,12 +832,12 @@
   }
 
   /** A block of the stack in the diagram's language: its number in the branch, and under it the skip, which is pressed. */
-  function blockOf(at, { skips, depth }) {
+  function blockOf(at, branch, { skips, depth = skips.length }) {
     const isOn = skips[at] === "1";
     const isUsed = at < depth;
-    const name = `Skip around block ${at + 1}${isUsed ? "" : ", which is passed by"}`;
+    const name = `Skip around ${branch.name}${isUsed ? "" : ", which is passed by"}`;
     return `<svg class="px-piece ln-block${isUsed ? "" : " ln-passed"}" role="group" width="40" height="56" viewBox="0 0 40 56">
-<g class="px-branch" data-on="${isUsed}"><path class="px-wire" d="M5 42V20q0-6 6-6H27q6 0 6 6V37"/><g class="px-part" data-on="${isUsed}"><rect class="px-box" x="8" y="3" width="22" height="22" rx="4"/><text x="19" y="18.5">${at + 1}</text></g></g>
+<g class="px-branch" data-on="${isUsed}"><path class="px-wire" d="M5 42V20q0-6 6-6H27q6 0 6 6V37"/><g class="px-part" data-on="${isUsed}"><rect class="px-box" x="8" y="3" width="22" height="22" rx="4"/><text x="19" y="18.5">${branch.short}</text></g></g>
 <g class="px-skip" data-set="${at}" data-to="${isOn ? 0 : 1}" data-role="switch" data-on="${isOn}" data-name="${name}"><rect class="px-hit" x="0" y="28" width="40" height="28" rx="6"/><path class="px-line" d="M0 42H32"/><path class="px-tip" d="M30 36v12l9-6z"/><path class="px-cut" d="M13 36l12 12m0-12l-12 12"/></g></svg>`;
   }
 

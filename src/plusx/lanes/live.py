@@ -7,7 +7,6 @@ import torch
 import traitlets
 
 from ..playground.live import EXPLORE, joined
-from ..step import Lane
 from .race import Training
 
 HERE = Path(__file__).parent
@@ -17,7 +16,7 @@ STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "lanes.css"
 
 
 class Live(anywidget.AnyWidget):
-    """The markup, and answers to questions with an id; lanes.js says which there are.
+    """The markup, and answers to questions with an id; lanes.js says which there are. kind: of `plusx.lanes.race`.
 
     kept: what the notebook's file holds beside the widget, by MIME type.
     """
@@ -27,9 +26,9 @@ class Live(anywidget.AnyWidget):
     markup = traitlets.Unicode().tag(sync=True)
     kept: dict[str, str] = {}
 
-    def __init__(self, markup):
+    def __init__(self, markup, kind):
         super().__init__(markup=markup)
-        self.lane, self.trainings = Lane(), {}
+        self.lane, self.trainings = kind.code.Lane(), {}
         self.on_msg(lambda widget, content, buffers: self.answer(content))
 
     def _repr_mimebundle_(self, **how):

@@ -5,6 +5,7 @@ import gzip
 import html
 import itertools
 import json
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,17 +13,82 @@ import torch
 from ..explore.controls import Control
 from ..explore.diagram import draw
 from ..markup import opening, states
-from ..step import BLOCKS, examples
-from .race import EVERY, KEPT, OPTIONS, USUAL, filled, kept_runs
+from ..step import examples
+from .race import EVERY, KEPT, KINDS, filled, kept_runs
 
-TITLES = {"line": "A function of one number", "spirals": "Two spirals", "signals": "MNIST-1D, ten digits"}
-BLOCK = "[norm:norm W₁ activation:activation W₂]:skip"
-CONTROLS = (
-    Control("norm", "radio", ("none", "norm"), (0, 1), 0),
-    Control("activation", "radio", ("ReLU", "tanh", "none"), (2, 1, 0), 0),
-    Control("skip", "radio", ("none", "some"), (0, 1), 1),
-)
+TITLES = {
+    "line": "A function of one number",
+    "spirals": "Two spirals",
+    "signals": "MNIST-1D, ten digits",
+    "sort": "Six tokens to sort",
+}
+LABELS = {
+    "norm": "Norm",
+    "place": "Norm",
+    "activation": "Activation",
+    "start": "Starts as",
+    "scale": "Branch scale",
+    "learned": "Scale is",
+    "rate": "Rate",
+    "optimiser": "Optimiser",
+}
 DOTS = 16  # each 16th example of the spirals is drawn
+
+
+class Look(NamedTuple):
+    """How a kind of net is drawn.
+
+    id: of its panel. of: added to the name of a lane for those who hear a page. piece: what is drawn large, from `line`
+    with its controls. groups: of branches.
+    """
+
+    id: str
+    of: str
+    piece: str
+    line: str
+    controls: tuple
+    groups: tuple
+
+
+def some(name):
+    return Control(name, "radio", ("none", "some"), (0, 1), 1)
+
+
+def group(control, name, short, at):
+    """Branches whose skips a control switches at once. short: what stands before the number of one in its picture."""
+    return {"control": control, "name": name, "short": short, "at": [*at]}
+
+
+LOOKS = {  # by kind of net
+    "stack": Look(
+        "lanes",
+        "",
+        "Block",
+        "[norm:norm W₁ activation:activation W₂]:skip",
+        (
+            Control("norm", "radio", ("none", "norm"), (0, 1), 0),
+            Control("activation", "radio", ("ReLU", "tanh", "none"), (2, 1, 0), 0),
+            some("skip"),
+        ),
+        (group("skip", "block", "", range(16)),),
+    ),
+    "sorter": Look(
+        "sorters",
+        " of the sorters",
+        "Layer",
+        "[norm:place=before_the_branch attention]:skip_around_attention norm:place=after_the_sum "
+        "[norm:place=before_the_branch W₁ ReLU W₂]:skip_around_FFN norm:place=after_the_sum",
+        (
+            Control("place", "radio", ("none", "before the branch", "after the sum"), (0, 1, 2), 1),
+            some("skip_around_attention"),
+            some("skip_around_FFN"),
+        ),
+        (
+            group("skip_around_attention", "attention", "A", range(0, 8, 2)),
+            group("skip_around_FFN", "FFN", "F", range(1, 8, 2)),
+        ),
+    ),
+}
 
 
 def markup(presets, challenges, before=""):
@@ -30,21 +96,30 @@ def markup(presets, challenges, before=""):
 
     before: HTML between the two.
     """
+    kind = KINDS[presets[0].task]
+    look = LOOKS[kind.name]
     spirals, classes, *_ = examples("spirals")
+    lanes = [{name: filled(getattr(preset, name), kind) for name in "AB"} for preset in presets]
     setup = {
-        "tasks": TITLES,
-        "usual": USUAL,
-        "options": {part: list(values.items()) for part, values in OPTIONS.items()},  # JavaScript would sort "1" first
-        "blocks": BLOCKS,
-        "drawings": drawings(),
-        "presets": [preset._asdict() | {"A": filled(preset.A), "B": filled(preset.B)} for preset in presets],
+        "kind": kind.name,
+        "tasks": {task: TITLES[task] for task in kind.code.TASKS},
+        "usual": kind.usual,
+        # JavaScript would sort "1" first.
+        "options": {part: list(values.items()) for part, values in kind.options.items()},
+        "labels": LABELS,
+        "of": look.of,
+        "piece": look.piece,
+        "controls": [control.name for control in look.controls],
+        "groups": look.groups,
+        "drawings": drawings(look),
+        "presets": [preset._asdict() | both for preset, both in zip(presets, lanes)],
         "challenges": [challenge._asdict() for challenge in challenges],
         "dots": torch.cat([spirals[::DOTS, :2], classes[::DOTS, 1:2]], 1).mul(100).round().div(100).tolist(),
         "kept": KEPT,
         "every": EVERY,
     }
     data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
-    return f"""{opening("lanes", id="lanes")}
+    return f"""{opening("lanes", id=look.id)}
 <div class="ln-stage"></div>
 {before}<script type="application/json" class="ln-setup">{data}</script>
 </div>"""
@@ -63,17 +138,17 @@ def fragment(presets, challenges):
     return markup(presets, challenges, before)
 
 
-def drawings():
-    """A block by the digits of its norm and activation, which of OPTIONS each has, and 1 where it has a skip."""
-    states = itertools.product(*(range(len(control.labels)) for control in CONTROLS))
-    return {"".join(map(str, state)): draw(BLOCK, CONTROLS, state) for state in states}
+def drawings(look):
+    """Its piece by a digit for each control: which of its options it has, or 1 where some of the skips are there."""
+    states = itertools.product(*(range(len(control.labels)) for control in look.controls))
+    return {"".join(map(str, state)): draw(look.line, look.controls, state) for state in states}
 
 
 def pack(presets, runs):
     """All numbers in 16 bits, the low bytes, then the high ones, which compress better apart.
 
     A loss, a gradient and a branch by its logarithm, from 1e-12 to 1e12, with 65535 for what is not a number; what is
-    seen from -4 to 4, of the line each eighth point, of the plane all, of the signals the share that is told right.
+    seen from -4 to 4, of the line each eighth point, of the plane all, else the share that is told right.
     """
     words = []
     for at, preset in enumerate(presets):

@@ -1,71 +1,119 @@
 """A lane in words, as a page writes it, and its training by torch: one lane for a kernel, all presets for a page."""
 
+from typing import Any, NamedTuple
+
 import torch
 from torch.func import vmap
 
-from ..step import BLOCKS, TASKS, Lane, Setting, batch, noise, setting
+from .. import sorter, step
 
-# What a lane may be set to, the labels as readers see them; a block's skip is one of 16 digits, depth is 1 to 16.
+
+class Code(NamedTuple):
+    """What is used of a module with a step; evidence is told by this, and cannot be by a module."""
+
+    TASKS: Any
+    COUNT: int
+    Lane: type
+    Setting: type
+    setting: Any
+    noise: Any
+    batch: Any
+
+    @classmethod
+    def of(cls, module):
+        return cls(*(getattr(module, name) for name in cls._fields))
+
+
+class Kind(NamedTuple):
+    """A kind of net that lanes train.
+
+    options: part to what it may be set to, and the label as readers see it. usual: a
+    lane as it is unless changed; it has skips, too, a digit for each, and where blocks can be passed by, depth.
+    """
+
+    name: str
+    code: Code
+    options: dict
+    usual: dict
+
+
 STARTS = "identity", "0.25", "0.5", "1", "1.5", "2"
 SCALES = "0", "0.1", "0.25", "0.5", "1"
 RATES = "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"
-OPTIONS = {
-    "norm": {"0": "none", "1": "norm"},
-    "activation": {"relu": "ReLU", "tanh": "tanh", "none": "none"},
-    "start": {start: f"gain {start}" for start in STARTS} | {"identity": "the identity", "1": "Kaiming"},
-    "scale": {scale: scale for scale in SCALES},
-    "learned": {"0": "fixed", "1": "learned"},
-    "rate": {rate: rate for rate in RATES},
-    "optimiser": {"Adam": "Adam", "SGD": "plain descent"},
-}
-USUAL = {
-    "skips": "1" * BLOCKS,
-    "depth": "16",
-    "norm": "0",
-    "activation": "relu",
-    "start": "1",
-    "scale": "0.25",
-    "learned": "0",
-    "rate": "0.003",
-    "optimiser": "Adam",
-}
+SCALE = {scale: scale for scale in SCALES}
+BY_RATE = {"rate": {rate: rate for rate in RATES}, "optimiser": {"Adam": "Adam", "SGD": "plain descent"}}
+STACK = Kind(
+    "stack",
+    Code.of(step),
+    {
+        "norm": {"0": "none", "1": "norm"},
+        "activation": {"relu": "ReLU", "tanh": "tanh", "none": "none"},
+        "start": {start: f"gain {start}" for start in STARTS} | {"identity": "the identity", "1": "Kaiming"},
+        "scale": SCALE,
+        "learned": {"0": "fixed", "1": "learned"},
+        **BY_RATE,
+    },
+    {
+        "skips": "1" * step.BLOCKS,
+        "depth": str(step.BLOCKS),
+        "norm": "0",
+        "activation": "relu",
+        "start": "1",
+        "scale": "0.25",
+        "learned": "0",
+        "rate": "0.003",
+        "optimiser": "Adam",
+    },
+)
+SORTER = Kind(
+    "sorter",
+    Code.of(sorter),
+    {
+        "place": {"none": "none", "pre": "pre-norm", "post": "post-norm"},
+        "start": {start: f"gain {start}" for start in STARTS[1:]},
+        "scale": SCALE,
+        **BY_RATE,
+    },
+    {
+        "skips": "1" * sorter.BRANCHES,
+        "place": "pre",
+        "start": "1",
+        "scale": "1",
+        "rate": "0.003",
+        "optimiser": "Adam",
+    },
+)
+KINDS = {task: kind for kind in (STACK, SORTER) for task in kind.code.TASKS}
 KEPT = 300  # steps of a kept run
 EVERY = 20  # steps from picture to picture
 
 
 def check(name, task, changes):
     """ValueError: naming what, where there is no such task or a lane cannot be set so."""
-    if task not in TASKS:
-        raise ValueError(f"lanes: '{name}' has the task {task!r}; choose one of {', '.join(TASKS)}.")
+    if task not in KINDS:
+        raise ValueError(f"lanes: '{name}' has the task {task!r}; choose one of {', '.join(KINDS)}.")
+    _, _, options, usual = KINDS[task]
     for part, value in changes.items():
         if part == "skips":
-            fits = len(value) == BLOCKS and set(value) <= set("01")
-        elif part == "depth":
-            fits = value in map(str, range(1, BLOCKS + 1))
+            fits = len(value) == len(usual["skips"]) and set(value) <= set("01")
+        elif part == "depth" and part in usual:
+            fits = value in map(str, range(1, int(usual["depth"]) + 1))
         else:
-            fits = value in OPTIONS.get(part, ())
+            fits = value in options.get(part, ())
         if not fits:
             raise ValueError(f"lanes: '{name}' sets {part} to {value!r}; see plusx.lanes.race for what there is.")
 
 
-def filled(changes):
+def filled(changes, kind=STACK):
     """A whole lane, from what in it is not as usual."""
-    return USUAL | changes
+    return kind.usual | changes
 
 
 def read(task, words):
     """The `Setting` of a lane."""
-    return setting(
-        task,
-        skips=words["skips"],
-        depth=int(words["depth"]),
-        norm=words["norm"] == "1",
-        activation=words["activation"],
-        scale=float(words["scale"]),
-        learned=words["learned"] == "1",
-        rate=float(words["rate"]),
-        optimiser=words["optimiser"],
-    )
+    as_number = {"depth": int, "scale": float, "rate": float, "norm": "1".__eq__, "learned": "1".__eq__}
+    told = {part: as_number.get(part, str)(word) for part, word in words.items() if part != "start"}
+    return KINDS[task].code.setting(task, **told)
 
 
 def number(value):
@@ -75,8 +123,9 @@ def number(value):
 def begun(lane, task, seed, words):
     """First weights of a lane, and Adam's averages: (COUNT,) each, float32."""
     identity = words["start"] == "identity"
-    gain = 1.0 if identity else float(words["start"])
-    weights = lane.begin(noise(seed), number(gain), number(identity), read(task, words).task)
+    gain = number(1.0 if identity else float(words["start"]))
+    more = (number(identity), read(task, words).task) if KINDS[task] is STACK else ()
+    weights = lane.begin(KINDS[task].code.noise(seed), gain, *more)
     return weights, torch.zeros_like(weights), torch.zeros_like(weights)
 
 
@@ -90,7 +139,7 @@ class Training:
     def step(self, words):
         self.count += 1
         count, s = number(self.count), read(self.task, words)
-        took = self.lane.step(*self.state, count, batch(self.seed, self.count), s)
+        took = self.lane.step(*self.state, count, KINDS[self.task].code.batch(self.seed, self.count), s)
         self.state = took[:3]
         return took
 
@@ -99,20 +148,22 @@ class Training:
 
 
 def kept_runs(presets):
-    """Both lanes of each preset, trained together for KEPT steps in float32, seed 0.
+    """Both lanes of each preset, all of one kind, trained together for KEPT steps in float32, seed 0.
 
-    loss: (KEPT, lanes). gradient, branch: (KEPT / EVERY, lanes, 16), at each EVERY-th step. seen: one more, with what
-    was to be seen at the start: (KEPT / EVERY + 1, lanes, 1024). The lanes are A and B of the first preset, and so on.
+    loss: (KEPT, lanes). gradient, branch: (KEPT / EVERY, lanes, blocks), at each EVERY-th step. seen: one more, with
+    what was to be seen at the start: (KEPT / EVERY + 1, lanes, points). The lanes are A and B of the first preset, and
+    so on.
     """
-    lane = Lane()
+    kind = KINDS[presets[0].task]
+    lane = kind.code.Lane()
     tasks = [preset.task for preset in presets for _ in "AB"]
-    words = [filled(changes) for preset in presets for changes in (preset.A, preset.B)]
+    words = [filled(changes, kind) for preset in presets for changes in (preset.A, preset.B)]
     state = tuple(map(torch.stack, zip(*(begun(lane, task, 0, each) for task, each in zip(tasks, words)))))
     found = {"loss": [], "gradient": [], "branch": [], "seen": []}
-    step, look = vmap(lane.step, in_dims=(0, 0, 0, None, None, 0)), vmap(lane.look)
+    take, look = vmap(lane.step, in_dims=(0, 0, 0, None, None, 0)), vmap(lane.look)
 
     def settings():
-        return Setting(*map(torch.stack, zip(*map(read, tasks, words))))
+        return kind.code.Setting(*map(torch.stack, zip(*map(read, tasks, words))))
 
     s = settings()
     for count in range(KEPT):
@@ -122,7 +173,7 @@ def kept_runs(presets):
             if preset.then and preset.then[0] == count:
                 words[2 * at + 1] |= preset.then[1]
                 s = settings()
-        took = step(*state, number(count + 1), batch(0, count + 1), s)
+        took = take(*state, number(count + 1), kind.code.batch(0, count + 1), s)
         state = took[:3]
         found["loss"].append(took.loss)
         if (count + 1) % EVERY == 0:
