@@ -79,8 +79,34 @@
     tell();
   };
   tell();
+
+  function fold(badge, open) {
+    badge.parentElement.classList.toggle("px-shown", open);
+    badge.ariaExpanded = open;
+  }
+
   document.querySelector(".bd-article").addEventListener("click", ({ target }) => {
     const badge = target.closest(".px-badge");
-    if (badge) badge.ariaExpanded = badge.parentElement.classList.toggle("px-shown");
+    if (badge) fold(badge, badge.ariaExpanded !== "true");
+  });
+
+  /* What a link or the search leads to is open. */
+  function unfold(node) {
+    const badge = node?.closest(".px-fold")?.querySelector(".px-badge");
+    const details = node?.closest(".cell details:not([open])");
+    if (badge?.checkVisibility()) fold(badge, true);
+    if (details) details.open = true;
+    return Boolean(badge || details);
+  }
+
+  function follow() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (unfold(target)) target.scrollIntoView();
+  }
+
+  window.addEventListener("hashchange", follow);
+  window.addEventListener("load", () => {
+    follow();
+    document.querySelectorAll(".cell .highlighted").forEach(unfold); // by the theme's script, once the page is read
   });
 })();

@@ -83,11 +83,12 @@ def _copy_assets(app):
         copy_asset_file(str(part), str(fonts))
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
-    for asset in ["book.css", "book.js", "hero.css", "hero.js", "offline.js", "slides.css", "slides.js"]:
+    for asset in ["book.css", "book.js", "hero.css", "hero.js", "offline.js", "slides.css", "slides.js", "stage.css", "stage.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
     app.add_css_file("plusx/slides.css", priority=901)
+    app.add_css_file("plusx/stage.css", priority=902)
     app.add_js_file("plusx/book.js", defer="defer")
 
 
@@ -210,6 +211,7 @@ def _finish(app, exception):
 def setup(app):
     app.setup_extension("plusx.sphinx")
     app.setup_extension("editions")
+    app.setup_extension("stage")
     # After plusx.sphinx (priority 300) has named a cache, before myst-nb (priority 500) reads its settings.
     app.connect("config-inited", _configure, priority=400)
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.

@@ -130,12 +130,11 @@ def _measured(block: re.Match) -> str:
 
 
 def _foldable(cell: re.Match) -> str:
-    """A cell that *Read* folds behind a badge, unless its code is short and defines what the page speaks of."""
-    classes, lines, code = cell[1], int(cell[3]), unescape(re.sub(r"<[^>]+>", "", cell[4]))
-    measured = "tag_nbval-check-output" in classes
-    if lines <= IDEA and re.search(r"^(class|def) ", code, re.M) and not measured and "@evidence" not in code:
+    """A cell that *Read* folds behind a badge, unless its code carries an idea (stage.py)."""
+    classes, lines = cell[1], int(cell[3])
+    if "px-idea" in classes:
         return f'<div class="cell px-open {classes}">\n{cell[2]}'
-    what = f"{'Measured' if measured else 'Code'}, {lines} line{'s' if lines > 1 else ''}"
+    what = "measured" if "tag_nbval-check-output" in classes else f"code, {lines} line{'s' if lines > 1 else ''}"
     badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
     return f'<div class="cell px-fold {classes}">\n{badge}\n{cell[2]}'
 
@@ -151,7 +150,6 @@ def _as_often_as(other: str) -> Callable[[str], int]:
 DOCUMENT = r"(?!genindex|search).*\.html"  # a page that has a source
 FOLDED = r'<details class="[^"]*\bhide\b'  # myst-nb's cells that are folded
 
-IDEA = 20  # lines that code may have to stay open
 OPEN_CELL = r'<div class="cell ((?![^"]*tag_hide-)[^"]*)">'  # one that no tag folds
 
 # Weight, valid HTML, and three of axe's rules.
@@ -183,8 +181,8 @@ THEMES = [
     Edit("lines of code", r"<pre>(.*?)</pre>", _measured, times=_as_often_as(r"<pre\b")),
     Edit(
         "cells that Read folds",
-        OPEN_CELL.replace("cell (", "cell (?!px-)(")
-        + r'\s*(<div class="cell_input\b.*?<pre[^>]*--lines:(\d+)">(.*?)</pre>)',
+        OPEN_CELL.replace("cell (", "cell (?!px-open|px-fold)(")
+        + r'\s*(<div class="cell_input\b.*?<pre[^>]*--lines:(\d+)">)',
         _foldable,
         times=_as_often_as(OPEN_CELL),
     ),

@@ -19,7 +19,7 @@
   function parts(node, above = []) {
     let headings = above;
     return [...node.children].flatMap((child) => {
-      if (child.matches("section, .cell")) return parts(child, headings);
+      if (child.matches("section, .cell, .px-script, .px-words")) return parts(child, headings);
       if (!isHeading(child)) return { node: child, headings };
       headings = [...above, child];
       return [];

@@ -166,6 +166,14 @@
     });
   }
 
+  /** A title as nodes: its first sentence is read first, so what else it says and all intervals are small. */
+  function weighed(title) {
+    const [, first, rest] = title.match(/^(.*?(?:\.(?= \p{Lu})|$))(.*)$/su);
+    const small = (words) => Object.assign(document.createElement("small"), { textContent: words });
+    const parts = first.split(/(\([^()]* to [^()]*\))/); // every second is an interval
+    return [...parts.map((part, i) => (i % 2 ? small(part) : part)), small(rest)];
+  }
+
   const LATE = 300; // milliseconds until a state that is not there is said to be computed
   const SILENT = 4000; // and until a kernel is said to be silent
 
@@ -349,6 +357,7 @@
       root.querySelector(".px-data").addEventListener("toggle", () => this.fillTable());
       this.form.querySelector("fieldset").disabled = false;
       if (here) {
+        root.addEventListener("px-show", ({ detail }) => this.show(detail)); // a paragraph's link, as one reads it
         if (!this.followLink()) this.update();
         return;
       }
@@ -446,7 +455,15 @@
 
     /** Take the state from the address, if it speaks of this explorer. */
     followLink() {
-      const [name, query] = location.hash.slice(1).split("?");
+      if (!this.show(location.hash)) return false;
+      // On a stage it is in sight already.
+      this.root.scrollIntoView({ block: this.root.closest(".px-stage") ? "nearest" : "start" });
+      return true;
+    }
+
+    /** Take the state from a link's fragment, if it speaks of this explorer. */
+    show(hash) {
+      const [name, query] = hash.slice(1).split("?");
       if (name !== encodeURI(this.name) || query === undefined) return false;
       const unknown = [];
       /** The state that some words make of another. */
@@ -468,7 +485,6 @@
       this.jump(state, last, pin);
       this.say(unknown.length ? `The link asks for ${unknown.join(", ")}, which is not offered here.` : "");
       this.update();
-      this.root.scrollIntoView();
       return true;
     }
 
@@ -503,7 +519,7 @@
     showWords() {
       const { title, legend, diagram } = this.current;
       const result = this.root.querySelector(".px-result");
-      if (result.textContent !== title) result.textContent = title;
+      if (result.textContent !== title || !result.firstElementChild) result.replaceChildren(...weighed(title));
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
       this.diagram?.show(diagram ?? []);
@@ -626,7 +642,7 @@
       const solid = this.plot._fullLayout?.scene;
       const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
       if (seen) solid.camera = seen;
-      this.plotly.react(this.plot, data, layout, config);
+      this.plotly.react(this.plot, data, { ...layout, height: this.plot.clientHeight || layout.height }, config);
     }
 
     /**
@@ -710,6 +726,11 @@
     else if (kernel || !solid) whenNear(root, load); // the largest bundle comes with a touch
     if (here) window.addEventListener("hashchange", () => explorer.followLink(), leave);
     const repaint = () => explorer.repaint();
+    const { plot } = explorer;
+    const resize = new ResizeObserver(() => {
+      if (explorer.drawn && plot.clientHeight && plot.clientHeight !== plot._fullLayout.height) repaint();
+    });
+    if (here) resize.observe(plot); // beside a text there may be less room than the figure asks for
     const onPaper = (paper) => () => {
       explorer.paper = paper;
       explorer.redraw();
@@ -723,6 +744,7 @@
     return () => {
       leave.abort();
       theme.disconnect();
+      resize.disconnect();
       kernel?.close();
       explorer.plotly?.purge(explorer.plot);
     };
