@@ -6,6 +6,7 @@ What any book with explorers needs is in `plusx.sphinx`, what becomes of a writt
 import gzip
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -144,6 +145,17 @@ def _equip_offer(app, pagename, templatename, context, doctree):
         app.add_js_file("plusx/offline.js", defer="defer")
 
 
+def _equip_predictions(app, pagename, templatename, context, doctree):
+    """Give a page that asks the reader something, or lists what was answered, its scripts."""
+    for name, place in {"predict": "px-(choices|believed)", "sketch": "plusx-sketch"}.items():
+        if not re.search(f'class="{place}"', context.get("body") or ""):
+            continue
+        app.add_css_file(f"plusx/{name}.css", priority=902)
+        app.add_js_file(f"plusx/{name}.js", defer="defer")
+        for end in (".css", ".js"):
+            copy_asset_file(str(HERE / f"{name}{end}"), str(Path(app.outdir, "_static", "plusx")))
+
+
 def _equip_hero(app, pagename, templatename, context, doctree):
     """Put the net that a reader can break where a page wants it."""
     body = context.get("body") or ""
@@ -220,6 +232,7 @@ def setup(app):
     app.connect("html-page-context", _equip_panels)
     app.connect("html-page-context", _equip_hero)
     app.connect("html-page-context", _equip_offer)
+    app.connect("html-page-context", _equip_predictions)
     # After the theme (priority 501) has begun the list of buttons.
     app.connect("html-page-context", _offer_reading, priority=600)
     app.connect("html-page-context", _offer_slides, priority=600)

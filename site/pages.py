@@ -20,6 +20,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import cards
+import predict
 import pydata_sphinx_theme
 from sphinx.errors import ExtensionError
 
@@ -83,6 +84,7 @@ def mend(outdir: Path, base: str) -> None:
     missing = outdir / "404.html"  # written below, from an earlier build here if at all
     paths = sorted(path for path in outdir.rglob("*.html") if "_static" not in path.parts and path != missing)
     pages = {path: edit(path.read_text(encoding="utf8"), path.name, THEMES) for path in paths}
+    predict.tabulate(pages)
     _typeset(pages, outdir / "_static" / "plusx")
     options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
     inline = SETTINGS._replace(put=lambda _: f"<script>{options}</script>")

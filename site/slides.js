@@ -12,6 +12,7 @@
   let bar;
 
   const alone = ".plusx-explore, .plusx-playground, .plusx-lanes"; // what has a slide of its own
+  const asked = ".px-choices, .plusx-sketch"; // what stands below its question
   const isHeading = (node) => /^H[1-6]$/.test(node.tagName);
   const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-off", !on));
 
@@ -41,10 +42,10 @@
         slides.push((slide = [...headings, node]));
         show(slide, true);
       };
-      const isAnswer = node.matches(".px-choices");
+      const isAnswer = node.matches(asked);
       const starts = headings.at(-1) !== all[i - 1]?.headings.at(-1) || node.querySelector(alone) ||
-        last.querySelector(alone) || last.matches(".px-choices") || node.matches(".exercise") ||
-        all[i + 1]?.node.matches(".px-choices");
+        last.querySelector(alone) || last.matches(asked) || node.matches(".exercise") ||
+        all[i + 1]?.node.matches(asked);
       if (starts && !isAnswer) return begin();
       slide.push(node);
       show([node], true);
@@ -95,7 +96,7 @@
   function press(event) {
     const { key, target } = event;
     if (event.altKey || event.ctrlKey || event.metaKey || target.closest("dialog")) return;
-    const isField = target.closest("input:not([type=checkbox]), select, textarea");
+    const isField = target.closest("input:not([type=checkbox]), select, textarea, [role=slider]");
     const isTaken = isField || target.scrollWidth > target.clientWidth + 1;
     const act = {
       Escape: leave,

@@ -488,6 +488,14 @@
       return true;
     }
 
+    /** The figure of a state that words tell as a link does; what they leave out is as at the start. */
+    figureOf(words) {
+      const told = new URLSearchParams(words);
+      return this.source.figure(this.controls.map(({ name, labels }, i) => (
+        told.has(name) ? labels.indexOf(told.get(name)) : this.start[i]
+      )));
+    }
+
     // -- words
 
     say(text) {
@@ -705,6 +713,8 @@
       message.hidden = false;
       return () => {};
     }
+    root.explorer = explorer;
+    root.dispatchEvent(new Event("px-started"));
     const solid = root.dataset.bundle === "gl3d";
     let failed = "";
     const load = async () => {
@@ -777,6 +787,11 @@
   }
 
   globalThis.plusxExplore = {
+    /** An explorer of a page, once it has its states: for what else the page makes of them. */
+    async started(root) {
+      if (!root.explorer) await new Promise((resolve) => root.addEventListener("px-started", resolve, { once: true }));
+      return root.explorer;
+    },
     /** A view of a notebook's explorer; there may be several of one. */
     render({ model, el }) {
       el.innerHTML = model.get("markup");

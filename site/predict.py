@@ -1,0 +1,64 @@
+"""Every prediction that the book asks for, taken from its pages, as a table on the page that wants it.
+
+A prediction is a paragraph that begins with **Predict.**, and behind it choices, of which `data-right` marks those that
+were measured, or a place to draw (sketch.js). predict.js shows of the table what a reader has predicted.
+"""
+
+import os
+import re
+from pathlib import Path
+
+# A question, and after it the name of what is drawn, its choices, or both: then the choices are for readers who cannot
+# draw, and have the same name.
+BOX = re.compile(
+    r'<p>((?:(?!</p>).)*)</p>\s*(?:<div class="plusx-sketch" id="([\w-]+)"[^>]*>\s*)?'
+    r'(?:<div class="px-choices">\s*(<details name="([\w-]+)".*?</details>)\s*</div>)?',
+    re.S,
+)
+CHOICE = re.compile(r'<details name="[\w-]+"( data-right)?>\s*<summary>(.*?)</summary>', re.S)
+PREDICT = "<strong>Predict.</strong>"
+PLACE = re.compile(r'(?<=<div class="px-believed">)\s*<p>.*?</p>', re.S)
+LINK = re.compile(r'<a class="reference internal" href="([^"#]+)"')
+TITLE = re.compile(r'<h1>([^\n]*?)<a class="headerlink"')
+TABLE = """
+<table class="px-claims" hidden>
+<thead><tr><th scope="col">question</th><th scope="col">I believed</th><th scope="col">measured</th></tr></thead>
+<tbody>{rows}</tbody>
+</table>
+"""
+ROW = """
+<tr data-box="{name}" hidden><td><small><a href="{href}#{name}">{title}</a></small> {question}</td>
+<td data-label="I believed">{choices}</td><td data-label="measured">{measured}</td></tr>"""
+
+
+def tabulate(pages: dict[Path, str]) -> None:
+    """Put the table where a page has the place for it, and name each box of choices, so that links lead there."""
+    for path, html in pages.items():
+        pages[path] = PLACE.sub(lambda empty, path=path: empty[0] + TABLE.format(rows=_rows(path, pages)), html)
+    for path, html in pages.items():
+        pages[path] = BOX.sub(_named, html)
+
+
+def _rows(place: Path, pages: dict[Path, str]) -> str:
+    """A row for each prediction, in the order of the contents beside the page."""
+    order = dict.fromkeys((place.parent / link).resolve() for link in LINK.findall(pages[place]))
+    found = {path.resolve(): html for path, html in pages.items()}
+    return "".join(
+        _row(os.path.relpath(path, place.parent), TITLE.search(found[path])[1], box)
+        for path in order
+        for box in BOX.finditer(found.get(path, ""))
+        if box[1].startswith(PREDICT) and (box[2] or box[4])
+    )
+
+
+def _named(box: re.Match) -> str:
+    return box[0] if box[2] or not box[4] else box[0].replace('"px-choices"', f'"px-choices" id="{box[4]}"')
+
+
+def _row(href: str, title: str, box: re.Match) -> str:
+    name, words = box[2] or box[4], CHOICE.findall(box[3] or "")
+    # A choice may give its reason after a colon, which no measurement settles.
+    measured = "; ".join(text.split(": ")[0] for right, text in words if right)
+    shown = "".join(f"<span hidden>{text}</span>" for _, text in words)
+    question = box[1].removeprefix(PREDICT).strip()
+    return ROW.format(name=name, href=href, title=title, question=question, choices=shown, measured=measured)
