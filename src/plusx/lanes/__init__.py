@@ -45,10 +45,11 @@ class Challenge(NamedTuple):
     told: str
 
 
-def lanes(presets, challenges):
+def lanes(presets, challenges=(), closed=""):
     """Show two lanes that start with the first preset; in the static page the presets replay before anything is loaded.
 
-    presets: of `Preset`, seed 0. challenges: of `Challenge`.
+    presets: of `Preset`, seed 0. challenges: of `Challenge`. closed: the words of a bar to press, until when a page shows
+    no more of the lanes than that, and fetches nothing for them.
 
     ValueError: a task or a part of a lane that there is not.
     """
@@ -60,8 +61,8 @@ def lanes(presets, challenges):
     if os.environ.get("PLUSX_EXPLORE") == "static":
         from IPython.display import HTML, display
 
-        display(HTML(fragment(presets, challenges)))
+        display(HTML(fragment(presets, challenges, closed)))
     else:
-        live = Live(markup(presets, challenges))
+        live = Live(markup(presets, challenges, closed))
         live.kept = saved()
         show(live)
