@@ -85,7 +85,7 @@ def article(site: Path, file: str, files: set[str]) -> BeautifulSoup:
         if "?" in fragment:  # a state of an explorer
             fragment = f"explore-{fragment.split('?')[0]}"
         link["href"] = f"#{name_of(target)}" + (f"--{fragment}" if fragment and fragment != "slides" else "")
-    for table in found.select(".pg-table"):  # all that paper can show of the playground
+    for table in found.select(".pg-table, .ln-closed"):  # all that paper can show of a panel
         table["open"] = ""
     for image in found.find_all("img", src=True):
         image["src"] = (site / file).parent.joinpath(unquote(image["src"])).resolve().as_uri()

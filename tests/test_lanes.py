@@ -26,10 +26,10 @@ STYLES = "explore/explore.css", "explore/diagram.css", "lanes/lanes.css"
 SCRIPTS = "explore/diagram.js", "playground/panel.js", "lanes/lanes.js"
 WORKERS = "playground/runtime.js", "lanes/lanes-worker.js"
 ALL = "1" * 16
-PAGES = {  # file: the cells that show its lanes
-    "index": ["the-lanes"],
-    "sorters": ["the-sorters"],
-    "both": ["the-lanes", "the-sorters"],
+RACES = {  # chapter: its cell of imports, the preset of its race
+    "01-f-of-x-plus-x": ("set-up", "The identity without a skip"),
+    "05-degradation": ("setup-torch", "Deeper, and worse"),
+    "09-depth-without-normalisation": ("setup-torch", "ReZero"),
 }
 LANES = "document.querySelector('.plusx-lanes').plusx"
 
@@ -40,16 +40,21 @@ def nets():
     return _nets("lanes", ROOT / "_build" / ".nets" / "lanes")
 
 
-@pytest.fixture(scope="module")
-def folder(nets, tmp_path_factory):
-    """Pages with the chapter's lanes, made of the parts that the site puts together."""
+def shown_by(chapter, *cells):
+    """The HTML of the lanes that these cells of a chapter show, in their order."""
     shown = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLUSX_EXPLORE", "static")
         patch.setattr(IPython.display, "display", shown.append)
-        chapter_code("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters")
+        chapter_code(chapter, *cells)
     torch.set_default_dtype(torch.float32)
-    panels = dict(zip(PAGES["both"], shown, strict=True))
+    torch.set_flush_denormal(False)
+    return [html.data for html in shown]
+
+
+@pytest.fixture(scope="module")
+def folder(nets, tmp_path_factory):
+    """Pages with lanes, made of the parts that the site puts together: index.html of them all, one of each race."""
     folder = tmp_path_factory.mktemp("lanes")
     for part in (*STYLES, *SCRIPTS, *WORKERS):
         shutil.copy(PACKAGE / part, folder)
@@ -60,15 +65,18 @@ def folder(nets, tmp_path_factory):
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
 
     def put(id, payload):
-        (folder / f"page-{id}.js").write_text(f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n')
-        return f"page-{id}.js"
+        (folder / f"{page}-{id}.js").write_text(f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n')
+        return f"{page}-{id}.js"
 
     head = "".join(f'<link rel="stylesheet" href="{part.split("/")[1]}">' for part in STYLES)
     head += "".join(f'<script defer src="{part.split("/")[1]}"></script>' for part in SCRIPTS)
-    for name, cells in PAGES.items():
-        html = "".join(panels[cell].data for cell in cells)
+    stack, sorter = shown_by("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters")
+    shown = {"index": stack, "sorters": sorter, "both": stack + sorter}
+    for chapter, (setup, _) in RACES.items():
+        (shown[chapter],) = shown_by(chapter, setup, "race")
+    for page, html in shown.items():
         html = states_beside(equipped(html, "lanes", data_files=json.dumps(files)), put)
-        (folder / f"{name}.html").write_text(
+        (folder / f"{page}.html").write_text(
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Lanes</title>'
             f'<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width">{head}</head>'
             f"<body><main><h1>Lanes</h1><h2>Race</h2>{html}</main></body></html>"
@@ -232,6 +240,61 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
     lane(page, "A").get_by_role("button", name="All skips").click()
     assert {"from disk": "opened from disk", "without WebAssembly": "no WebAssembly"}[how] in told(page)
     assert foreign == errors == []
+
+
+# ---- inside a chapter ---------------------------------------------------------------------------------------------
+
+
+def test_a_race_is_the_preset_of_its_name():
+    presets = chapter_code("train-it-yourself", "setup-torch", "presets").presets
+    torch.set_default_dtype(torch.float32)
+    for chapter, (_, name) in RACES.items():
+        (preset,) = [preset for preset in presets if preset.name == name]
+        assert (
+            markup([preset], []).split("ln-setup")[1]
+            == shown_by(chapter, RACES[chapter][0], "race")[0].split("ln-setup")[1]
+        )
+
+
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+@pytest.mark.parametrize("chapter", RACES)
+def test_a_race_is_closed_asks_for_nothing_and_replays_when_it_is_opened(url, open_page, chapter, how):
+    page, foreign, errors = open_page(f"{url}/{chapter}.html")
+    names = "performance.getEntriesByType('resource').map((entry) => entry.name.split('/').at(-1)).sort()"
+    parts = sorted(part.split("/")[1] for part in (*STYLES, *SCRIPTS))
+    closed = page.locator(".ln-closed > summary")
+    page.wait_for_timeout(300)
+    assert page.evaluate(names) == parts and page.locator(".plusx-lanes").bounding_box()["height"] < 120
+    press(page, closed, how)
+    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    assert page.evaluate(names) == sorted([*parts, f"{chapter}-lanes.js"])
+    button = page.locator("[aria-label=Presets] button")
+    assert button.inner_text() == RACES[chapter][1] and button.get_attribute("aria-pressed") == "true"
+    press(page, page.locator(".ln-play"), how)
+    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing", timeout=30_000)
+    assert "kept run ends here" in told(page) and foreign == errors == []
+
+
+def test_a_link_opens_a_race_and_closing_it_keeps_its_lanes(url, open_page):
+    page, _, errors = open_page(f"{url}/05-degradation.html#lanes?task=line&B.rate=0.03")
+    page.wait_for_function(f"{LANES}?.history && {LANES}.lanes.B.words.rate === '0.03'", timeout=20_000)
+    page.evaluate(f"window.mine = {LANES}")
+    for _ in range(2):
+        page.locator(".ln-closed > summary").click()
+    assert page.evaluate(f"mine === {LANES}") and words_of(page, "B")["rate"] == "0.03" and errors == []
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_a_race_fits_its_page_and_is_accessible(url, open_page, axe, width, theme):
+    page, _, errors = open_page(f"{url}/01-f-of-x-plus-x.html", width=width, theme=theme)
+    page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+    assert axe(page) == []
+    page.locator(".ln-closed > summary").click()
+    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    train(page, 300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.get_by_role("heading", name="Challenges").count() == 0
+    assert axe(page) == [] and errors == []
 
 
 # ---- with the step ------------------------------------------------------------------------------------------------

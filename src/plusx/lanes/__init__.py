@@ -46,10 +46,11 @@ class Challenge(NamedTuple):
     told: str
 
 
-def lanes(presets, challenges):
+def lanes(presets, challenges=(), closed=""):
     """Show two lanes that start with the first preset; in the static page the presets replay before anything is loaded.
 
-    presets: of `Preset`, seed 0. challenges: of `Challenge`. All their tasks are for nets of one kind.
+    presets: of `Preset`, seed 0. challenges: of `Challenge`. All their tasks are for nets of one kind. closed: the
+    words of a bar to press, until when a page shows no more of the lanes than that, and fetches nothing for them.
 
     ValueError: a task or a part of a lane that there is not, or tasks for nets of two kinds.
     """
@@ -64,8 +65,8 @@ def lanes(presets, challenges):
     if os.environ.get("PLUSX_EXPLORE") == "static":
         from IPython.display import HTML, display
 
-        display(HTML(fragment(presets, challenges)))
+        display(HTML(fragment(presets, challenges, closed)))
     else:
-        live = Live(markup(presets, challenges), KINDS[presets[0].task])
+        live = Live(markup(presets, challenges, closed), KINDS[presets[0].task])
         live.kept = saved()
         show(live)

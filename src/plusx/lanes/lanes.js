@@ -250,8 +250,7 @@
         make("p", { class: "ln-key", "aria-hidden": "true" }, make("span", { class: "ln-A" }, "A"), make("span", { class: "ln-B" }, "B")),
         make("div", { class: "ln-pictures" }, this.lossPicture.node, this.seenBox, this.gradientPicture.node, this.branchPicture.node),
         make("div", { class: "ln-lanes" }, ...NAMES.map((name) => this.lanes[name].node)),
-        make("h3", {}, "Challenges"),
-        make("ol", { class: "ln-challenges" }, ...this.challenges),
+        ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "ln-challenges" }, ...this.challenges)] : []),
       );
       this.offerLoading();
       this.followTheme();
@@ -845,6 +844,18 @@
 
   const setupOf = (root) => JSON.parse(root.querySelector(".ln-setup").textContent);
 
+  /** Start lanes at once, or, where they are closed, when a reader or a link opens them. */
+  function whenOpen(root, start) {
+    const closed = root.querySelector(".ln-closed");
+    if (!closed) return start();
+    closed.addEventListener("toggle", start, { once: true });
+    const follow = () => (closed.open ||= location.hash.startsWith(`#${root.id}?`));
+    if (here) {
+      follow();
+      window.addEventListener("hashchange", follow);
+    }
+  }
+
   globalThis.plusxLanes = {
     /** In JupyterLab: the kernel trains. */
     render({ model, el }) {
@@ -853,17 +864,18 @@
       const ended = new AbortController();
       const { signal } = ended;
       const engine = askKernel(model, signal);
-      const lanes = new Lanes(root, setupOf(root), { engine, signal });
+      let lanes;
+      whenOpen(root, () => (lanes = new Lanes(root, setupOf(root), { engine, signal })));
       const lose = () => { // ipywidgets says so when a kernel restarts, by itself or not
         engine.isGone = true;
-        lanes.pause();
-        lanes.say(lanes.fault());
+        lanes?.pause();
+        lanes?.say(lanes.fault());
       };
-      plusxFollowHost(root, signal, () => lanes.draw());
+      plusxFollowHost(root, signal, () => lanes?.draw());
       model.on("comm_live_update", lose);
       signal.addEventListener("abort", () => model.off("comm_live_update", lose));
       return () => ended.abort();
     },
   };
-  if (here) document.querySelectorAll(".plusx-lanes").forEach((root) => (root.plusx = new Lanes(root, setupOf(root), {})));
+  if (here) document.querySelectorAll(".plusx-lanes").forEach((root) => whenOpen(root, () => (root.plusx = new Lanes(root, setupOf(root), {}))));
 })();

@@ -91,10 +91,10 @@ LOOKS = {  # by kind of net
 }
 
 
-def markup(presets, challenges, before=""):
+def markup(presets, challenges, closed="", before=""):
     """What both doors share: a stage for lanes.js, and what it needs to know.
 
-    before: HTML between the two.
+    closed: words of a bar that opens the stage; "" for one that is open. before: HTML below the stage.
     """
     kind = KINDS[presets[0].task]
     look = LOOKS[kind.name]
@@ -119,13 +119,15 @@ def markup(presets, challenges, before=""):
         "every": EVERY,
     }
     data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
+    shown = f'<div class="ln-stage"></div>\n{before}'
+    if closed:
+        shown = f'<details class="ln-closed"><summary>{html.escape(closed)}</summary>\n{shown}</details>\n'
     return f"""{opening("lanes", id=look.id)}
-<div class="ln-stage"></div>
-{before}<script type="application/json" class="ln-setup">{data}</script>
+{shown}<script type="application/json" class="ln-setup">{data}</script>
 </div>"""
 
 
-def fragment(presets, challenges):
+def fragment(presets, challenges, closed):
     """The lanes' HTML for a page without a kernel, with the kept runs of all presets."""
     runs = kept_runs(presets)
     payload = base64.b64encode(gzip.compress(pack(presets, runs), 9, mtime=0)).decode()
@@ -135,7 +137,7 @@ def fragment(presets, challenges):
 </details>
 {states(payload)}
 """
-    return markup(presets, challenges, before)
+    return markup(presets, challenges, closed, before)
 
 
 def drawings(look):
