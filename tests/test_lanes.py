@@ -30,6 +30,7 @@ RACES = {  # chapter: its cell of imports, the preset of its race
     "01-f-of-x-plus-x": ("set-up", "The identity without a skip"),
     "05-degradation": ("setup-torch", "Deeper, and worse"),
     "09-depth-without-normalisation": ("setup-torch", "ReZero"),
+    "11-the-transformer-layer": ("setup-torch", "Norm before or after"),
 }
 LANES = "document.querySelector('.plusx-lanes').plusx"
 
@@ -267,7 +268,8 @@ def test_a_race_is_closed_asks_for_nothing_and_replays_when_it_is_opened(url, op
     assert page.evaluate(names) == parts and page.locator(".plusx-lanes").bounding_box()["height"] < 120
     press(page, closed, how)
     page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
-    assert page.evaluate(names) == sorted([*parts, f"{chapter}-lanes.js"])
+    panel = page.locator(".plusx-lanes").get_attribute("id")
+    assert page.evaluate(names) == sorted([*parts, f"{chapter}-{panel}.js"])
     button = page.locator("[aria-label=Presets] button")
     assert button.inner_text() == RACES[chapter][1] and button.get_attribute("aria-pressed") == "true"
     press(page, page.locator(".ln-play"), how)

@@ -201,6 +201,126 @@ def test_a_change_moves_unless_the_reader_wants_none(page_of):
     assert page.evaluate(path) == "0s"
 
 
+# ---- time ------------------------------------------------------------------------------------------------------------
+
+# What is said and, of each, whether it is read aloud; what a browser calls hidden, a page cannot ask for.
+WATCH_WORDS = """() => {
+  const result = document.querySelector('.px-result');
+  window.words = [];
+  new MutationObserver(() => words.push([result.textContent, result.ariaLive ?? 'aloud', performance.now()]))
+    .observe(result, { childList: true });
+}"""
+HIDE = """() => {
+  Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
+
+def player(page):
+    return page.get_by_role("button", name="Play steps")
+
+
+def playing(page):
+    return player(page).get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_play_walks_to_the_end_as_if_pressed_and_is_read_aloud_there(page_of, axe, reduced):
+    page, errors = page_of(curve, **CONTROLS)
+    page.emulate_media(reduced_motion="reduce" if reduced else "no-preference")
+    page.evaluate(WATCH_WORDS)
+    player(page).press("Enter")
+    assert playing(page) and page.locator("input[name=depth]").input_value() == "1"  # at once
+    settle(page)
+    assert curves(page) == ([[10, 12, 14, 16]], [[10, 11, 12, 13]])
+    assert axe(page) == []
+    page.wait_for_function("words.length === 5")
+    told = page.evaluate("words")
+    steps = [f"True {depth} relu" for depth in (2, 4, 8, 16)]
+    assert [words for words, *_ in told] == [*steps, steps[-1]]
+    assert [how for _, how, _ in told[:3]] == ["off"] * 3 and told[-1][1] == "aloud"
+    beats = [after - before for (*_, before), (*_, after) in zip(told[:3], told[1:4])]
+    assert all(400 < beat < 1200 for beat in beats), beats
+    assert not playing(page) and curves(page) == ([[10, 26, 42, 58]], [[10, 18, 26, 34]])
+    assert "depth=16" in address(page)
+    player(page).press("Space")
+    assert playing(page) and result(page) == "True 1 relu"  # from the end to the start
+    player(page).press("Space")
+    page.wait_for_timeout(700)
+    assert not playing(page) and result(page) == "True 1 relu" and errors == []
+
+
+TOUCHES = {
+    "another control": lambda page: page.locator("input[name=skip]").press("Space"),
+    "its own control": lambda page: page.locator("input[name=depth]").press("Home"),
+    "the diagram": lambda page: page.locator(".px-diagram [role=switch]").first.press("Space"),
+    "Pin": lambda page: page.locator(".px-pin").press("Enter"),
+    "Reset": lambda page: page.locator("button[type=reset]").press("Enter"),
+    "a link": lambda page: page.evaluate("location.hash = '#curve?skip=off'"),
+    "scrolled away": lambda page: page.evaluate("document.querySelector('.plusx-explore').style.marginTop = '300vh'"),
+    "another tab": lambda page: page.evaluate(HIDE),
+}
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_play_stops_at_a_touch_and_out_of_sight(page_of, touch):
+    page, errors = page_of(curve, **CONTROLS)
+    player(page).click()
+    assert playing(page)
+    TOUCHES[touch](page)
+    page.wait_for_function("document.querySelector('.px-play').ariaPressed === 'false'", timeout=400)
+    before = result(page)
+    page.wait_for_timeout(700)
+    assert result(page) == before and not playing(page) and errors == []
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "plays"),
+    [
+        ("step", [0, 5, 10, 20], True),
+        ("layer", (0, 24), True),
+        ("percent_of_the_epoch", (0, 100, 10), True),
+        ("blocks", {"one": 1, "two": 2, "three": 3, "four": 4}, False),  # words have no order that a page can see
+        ("depth", [4, 16, 64], False),
+        ("layers", [8, 4, 2, 1], False),
+        ("rate", [0.001, 0.003, 0.01, 0.03, 0.1], False),
+        ("step", ["start", "middle", "late", "end"], False),
+    ],
+)
+def test_what_plays_is_four_rising_numbers_of_a_thing_that_passes(page_of, name, values, plays):
+    scope = {}
+    exec(f"def f({name}): return dict(data=[dict(x=[0, 1], y=[0, 1])], layout=dict(title=str({name})))", scope)
+    page, errors = page_of(scope["f"], **{name: values})
+    assert player(page).count() == plays and errors == []
+
+
+def test_play_waits_for_a_kernel_and_stops_where_it_fails(hosted):
+    page, errors = hosted
+    page.evaluate("void [view(), view()]")
+    page.wait_for_function(f"{LOADED} === 2")
+    one, other = page.locator(".plusx-explore").all()
+    player(one).click()
+    for depth in (2, 4):
+        for each in (one, other):
+            each.get_by_text(f"True {depth} relu").wait_for()
+        assert playing(one) and not playing(other)
+    one.get_by_text("raised ValueError: eight. The picture is the last good one.").wait_for()
+    assert not playing(one)
+    one.locator("input[name=depth]").press("Home")
+    player(one).click()
+    assert playing(one)
+    other.locator("input[name=skip]").click()
+    other.get_by_text("False 2 relu").wait_for()
+    assert not playing(one)  # a touch in another view of it
+    one.locator("input[name=depth]").press("End")  # never answered
+    player(one).click()
+    page.wait_for_timeout(700)
+    assert playing(one) and one.locator("input[name=depth]").input_value() == "4"
+    page.evaluate("document.querySelector('.plusx-explore').parentElement.className = 'jupyter-widgets-disconnected'")
+    page.wait_for_function("document.querySelector('.px-play').ariaPressed === 'false'", timeout=1000)
+    assert errors == []
+
+
 # ---- the diagram ---------------------------------------------------------------------------------------------------
 
 

@@ -329,6 +329,77 @@
     });
   }
 
+  // ---- time ----------------------------------------------------------------------------------------
+
+  const BEAT = 500; // milliseconds for each state
+  const TIMES = ["step", "steps", "layer", "layers", "block", "blocks", "depth", "epoch", "epochs", "after"];
+  const ICONS = { true: "M2 1h3v10H2zM7 1h3v10H7z", false: "M2 1l9 5-9 5z" }; // by whether it plays
+
+  /** Whether time or depth passes along a control: four or more rising numbers, and a word of its name says so. */
+  function passes({ name, labels }) {
+    const values = labels.map(Number);
+    const rise = values.slice(1).every((value, i) => value > values[i]); // what is no number does not
+    return values.length >= 4 && rise && name.split("_").some((word) => TIMES.includes(word));
+  }
+
+  /** A button beside a control that walks through its values to the end, each shown as if it had been pressed. */
+  class Player {
+    constructor(explorer, control) {
+      Object.assign(this, { explorer, control });
+      const row = document.createElement("div");
+      row.className = "px-playable";
+      row.innerHTML = '<button type="button" class="px-play" aria-label="Play steps" aria-pressed="false">' +
+        `<svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="${ICONS.false}"/></svg></button>`;
+      this.button = row.firstChild;
+      control.box.replaceWith(row);
+      row.prepend(control.box);
+      this.button.addEventListener("click", () => (this.beat ? this.stop() : this.play()));
+      for (const touch of ["pointerdown", "input", "click"]) {
+        explorer.form.addEventListener(touch, ({ target }) => this.button.contains(target) || this.stop());
+      }
+    }
+
+    play() {
+      this.leave = new AbortController();
+      document.addEventListener("visibilitychange", () => this.stop(), this.leave);
+      this.sight = new IntersectionObserver((seen) => seen.at(-1).isIntersecting || this.stop());
+      this.sight.observe(this.explorer.root);
+      this.tell(true);
+      this.step();
+    }
+
+    /** The next value, from the end the first, once the present state is there and may be drawn. */
+    step() {
+      const { explorer, control } = this;
+      this.beat = setTimeout(() => this.step(), BEAT);
+      if (explorer.source.gone) this.stop();
+      else if (same(explorer.chosen, explorer.state()) && explorer.plotly !== undefined) {
+        const next = (control.get() + 1) % control.labels.length;
+        control.set(next);
+        explorer.changed();
+        if (next === control.labels.length - 1) this.stop();
+      }
+    }
+
+    stop() {
+      if (!this.beat) return;
+      clearTimeout(this.beat);
+      this.beat = 0;
+      this.leave.abort();
+      this.sight.disconnect();
+      this.tell(false);
+      requestAnimationFrame(() => this.explorer.sayResult()); // not before the line is one that is read aloud again
+    }
+
+    tell(playing) {
+      this.button.setAttribute("aria-pressed", playing);
+      this.button.querySelector("path").setAttribute("d", ICONS[playing]);
+      const result = this.explorer.root.querySelector(".px-result");
+      if (playing) result.setAttribute("aria-live", "off");
+      else result.removeAttribute("aria-live");
+    }
+  }
+
   // ---- one explorer --------------------------------------------------------------------------------
 
   class Explorer {
@@ -338,6 +409,7 @@
       this.controls = this.readControls();
       this.names = this.controls.map((control) => control.name);
       source.sizes = this.controls.map((control) => control.labels.length);
+      this.players = this.controls.filter(passes).map((control) => new Player(this, control));
       this.start = this.state();
       this.plot = root.querySelector(".px-plot");
       this.last = this.pin = null; // states whose curves stay as ghosts
@@ -367,6 +439,7 @@
       source.watch(this.names, () => {
         const state = source.get(this.names);
         if (same(state, this.state())) return;
+        this.halt();
         this.set(state);
         this.update();
       });
@@ -388,22 +461,23 @@
       return [...groups.entries()].sort(([a], [b]) => a - b).map(([, inputs]) => {
         const [first] = inputs;
         const name = first.name;
+        const box = first.closest(".px-radio") ?? first.closest("label");
         if (first.type === "checkbox") {
           return { name, labels: ["off", "on"], get: () => Number(first.checked), set: (i) => (first.checked = i === 1) };
         }
         if (first.type === "radio") {
           const labels = inputs.map((input) => input.nextElementSibling.textContent);
-          return { name, labels, get: () => inputs.findIndex((input) => input.checked), set: (i) => (inputs[i].checked = true) };
+          return { name, box, labels, get: () => inputs.findIndex((input) => input.checked), set: (i) => (inputs[i].checked = true) };
         }
         const get = () => Number(first.value);
         const set = (i) => (first.value = i);
-        if (first.type !== "range") return { name, labels: [...first.options].map((option) => option.text), get, set };
+        if (first.type !== "range") return { name, box, labels: [...first.options].map((option) => option.text), get, set };
         const labels = JSON.parse(first.dataset.labels);
         const show = (i) => {
           first.setAttribute("aria-valuetext", labels[i]);
           first.nextElementSibling.textContent = labels[i];
         };
-        return { name, labels, show, get, set };
+        return { name, box, labels, show, get, set };
       });
     }
 
@@ -422,8 +496,14 @@
       if (here) history.replaceState(null, "", this.link());
     }
 
+    /** Let nothing play on. */
+    halt() {
+      this.players.forEach((player) => player.stop());
+    }
+
     /** Go to a state with the ghosts of others, whatever was shown before. */
     jump(state, last, pin) {
+      this.halt();
       this.set(state);
       [this.chosen, this.last, this.pin] = [null, last, pin];
     }
@@ -528,7 +608,7 @@
     showWords() {
       const { title, legend, diagram } = this.current;
       const result = this.root.querySelector(".px-result");
-      if (result.textContent !== title || !result.firstElementChild) result.replaceChildren(...weighed(title));
+      if (result.textContent !== title || !result.firstElementChild) this.sayResult();
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
       this.diagram?.show(diagram ?? []);
@@ -545,6 +625,11 @@
       shown.insertAdjacentHTML("beforeend", '<span class="px-pinned"><svg viewBox="0 0 30 12" width="30" height="12" ' +
         'aria-hidden="true"><path d="M0 6h30" stroke="var(--px-muted)" stroke-width="1.5" stroke-dasharray="2 3"/></svg> </span>');
       shown.lastChild.append(`pinned: ${pinned}`);
+    }
+
+    /** Write the result line, anew even if it says the same: what is written is read aloud. */
+    sayResult() {
+      if (this.current) this.root.querySelector(".px-result").replaceChildren(...weighed(this.current.title));
     }
 
     fillTable() {
@@ -574,6 +659,7 @@
 
     fail(error) {
       this.arrived();
+      this.halt();
       this.say(`${error} The picture is the last good one.`);
     }
 
@@ -724,6 +810,7 @@
         if (solid && !document.createElement("canvas").getContext("webgl")) throw new Error(solids);
         explorer.plotly = await loadPlotly(explorer.source);
       } catch (error) {
+        explorer.plotly = null; // until it came it was undefined
         failed = `${error.message}: the picture stays at the start, the words and the data follow the controls.`;
         explorer.say(failed);
         return;
