@@ -120,6 +120,25 @@ def test_the_still_picture_has_the_lines_where_plotly_has_them():
     assert [float(v) * 4 / 3 for v in moment.groups()] == pytest.approx([225.5, 352, 225.5, 36], abs=1)
 
 
+def test_what_a_line_says_stands_at_its_end_in_both_pictures(open_page):
+    given = figure("t", panel(line([0], [0], "a"), across(1, says="one"), upright(0.5, says="half"), **AXES))
+    _, normal = normalise(given, "f()")
+    page, _, _ = open_page("about:blank", solid=False)
+    page.set_content(
+        f"<div id='plot' style='width:720px'></div><div id='still' style='width:720px'>{still(normal, 720, 'p')}</div>"
+    )
+    page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    page.evaluate("figure => Plotly.newPlot('plot', figure)", given | dict(layout=normal["layout"]))
+    for text, ends in {"one": [704, 273], "half": [225.5, 36]}.items():
+        for picture in "plot", "still":
+            whole = page.locator(f"#{picture}")
+            at, whole = whole.get_by_text(text, exact=True).bounding_box(), whole.bounding_box()
+            side = at["width"] if text == "one" else 0
+            foot = at["height"] if text == "one" else 0
+            seen = [at["x"] + side - whole["x"], at["y"] + foot - whole["y"]]
+            assert seen == pytest.approx(ends, abs=7), (text, picture)
+
+
 def test_the_books_picture_has_the_same_axes_for_every_net():
     ratio, left = np.full((8, 3), 0.5), np.full((9, 3), 0.9)
     small = beside_the_stream("one", {"a": (ratio[:2], left[:3])})

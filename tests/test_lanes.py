@@ -246,15 +246,17 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
 # ---- inside a chapter ---------------------------------------------------------------------------------------------
 
 
-def test_a_race_is_the_preset_of_its_name():
-    presets = chapter_code("train-it-yourself", "setup-torch", "presets").presets
-    torch.set_default_dtype(torch.float32)
-    for chapter, (_, name) in RACES.items():
-        (preset,) = [preset for preset in presets if preset.name == name]
-        assert (
-            markup([preset], []).split("ln-setup")[1]
-            == shown_by(chapter, RACES[chapter][0], "race")[0].split("ln-setup")[1]
-        )
+def test_a_race_is_a_preset_of_the_page_of_all_lanes():
+    def setup(html):
+        return json.loads(html.split('class="ln-setup">')[1].split("</script>")[0])
+
+    panels = map(setup, shown_by("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters"))
+    panels = {panel["kind"]: panel for panel in panels}
+    for chapter, (cell, name) in RACES.items():
+        race = setup(*shown_by(chapter, cell, "race"))
+        whole = panels[race["kind"]]
+        assert race["presets"] == [preset for preset in whole["presets"] if preset["name"] == name]
+        assert race | {"presets": whole["presets"], "challenges": whole["challenges"]} == whole
 
 
 @pytest.mark.parametrize("how", ["mouse", "keyboard"])

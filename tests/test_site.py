@@ -535,7 +535,7 @@ def test_the_tab_key_visits_each_control_and_shows_where_it_is(site_url, sample,
         assert len(visited) == 1 or (style == "solid" and width >= 2), name  # a script's focus shows no ring
         page.keyboard.press("Tab")
     names = root.locator("[data-control]").evaluate_all("all => [...new Set(all.map((each) => each.name))]")
-    assert list(dict.fromkeys(visited)) == [*names, "px-pin", "reset", "px-link"]
+    assert list(dict.fromkeys(visited)) == [*names, "px-pin", "px-fit", "reset", "px-link"]
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -87,6 +87,23 @@ def test_each_control_is_native_labelled_and_shows_its_start(page):
     assert legends == ["toggled", "kind"]
 
 
+def test_a_docstring_that_asks_stands_above_the_controls():
+    def f(x):
+        """Is 2 < 1?
+
+        What else it says is for those who read code.
+        """
+        return dict(data=[dict(x=[1], y=[x])], layout=dict(title="t"))
+
+    def heading():
+        shown = Page(static.fragment(Explorer(f, bind(f, dict(x=True)), DEFAULT)))
+        return next(text for tag, text in shown.texts if tag == "legend")
+
+    assert heading() == "Is 2 < 1?"
+    f.__doc__ = "Not a question."
+    assert heading() == "f"
+
+
 def test_without_scripts_there_is_a_picture_its_words_and_its_numbers(page):
     assert page.find("fieldset")[0].keys() == {"disabled"}
     assert len(page.find("svg")) == 2

@@ -50,7 +50,7 @@ def page_of(tmp_path, open_page):
         )
         body = fragment(Explorer(function, bind(function, controls), DEFAULT))
         head = f'<meta charset="utf-8"><title>A page</title>{setup}{loads}'
-        html = f'<html lang="en" data-theme="light"><head>{head}</head><body><main>{body}</main></body></html>'
+        html = f'<html lang="en" data-theme="light"><head>{head}</head><body><main><h1>A page</h1>{body}</main></body></html>'
         (tmp_path / "page.html").write_text(f"<!doctype html>{html}")
         page, foreign, errors = open_page((tmp_path / "page.html").as_uri(), solid=False)
         if query:
@@ -201,6 +201,52 @@ def test_a_change_moves_unless_the_reader_wants_none(page_of):
     assert page.evaluate(path) == "0s"
 
 
+# ---- the axes ------------------------------------------------------------------------------------------------------
+
+
+def test_axes_follow_the_answer_while_the_reader_wants_it(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    axis = "document.querySelector('.px-plot')._fullLayout.yaxis.range"
+    fit = page.get_by_role("button", name="Fit axes")
+    assert page.evaluate(axis) == [0, 60]
+    fit.press("Enter")
+    settle(page)
+    assert page.evaluate(axis) == pytest.approx([9.82, 13.18])
+    press(page, "depth")  # the ghost of the state before is drawn, too
+    assert page.evaluate(axis) == pytest.approx([9.64, 16.36]) and fit.get_attribute("aria-pressed") == "true"
+    fit.click()
+    settle(page)
+    assert page.evaluate(axis) == [0, 60]
+    fit.click()
+    page.locator("button[type=reset]").click()
+    settle(page)
+    assert page.evaluate(axis) == [0, 60] and fit.get_attribute("aria-pressed") == "false" and errors == []
+
+
+def scales(kind):
+    y = {"log": [0, 1e-3, 1e-2], "reversed": [1, 2, 3], "bars": [5, 6, 7], "names": [1, 2, 3]}[kind]
+    axis = {"log": dict(type="log", range=[-9, 9], tickvals=[1]), "reversed": dict(range=[9, 0])}
+    trace = dict(x=["a", "b", "c"], y=y, type="bar" if kind == "bars" else "scatter", mode="lines")
+    if kind == "names":
+        trace = dict(x=[1, 2, 3], y=["a", "b", "c"], type="bar", orientation="h")
+    return dict(data=[trace], layout=dict(title=kind, yaxis=axis.get(kind, dict(range=[0, 99]))))
+
+
+def test_fitted_axes_are_logarithmic_or_reversed_where_they_were_and_bars_keep_their_foot(page_of):
+    page, errors = page_of(scales, kind=["log", "reversed", "bars", "names"])
+    fit = page.get_by_role("button", name="Fit axes")
+    fit.press("Enter")
+    settle(page)
+    expected = {"log": [-3.06, -1.94], "reversed": [3.12, 0.88], "bars": [-0.42, 7.42]}
+    for kind, ends in expected.items():
+        page.get_by_role("radio", name=kind).check()
+        settle(page)
+        assert page.evaluate("document.querySelector('.px-plot')._fullLayout.yaxis.range") == pytest.approx(ends), kind
+    page.get_by_role("radio", name="names").check()
+    settle(page)
+    assert not fit.is_visible() and errors == []
+
+
 # ---- time ------------------------------------------------------------------------------------------------------------
 
 # What is said and, of each, whether it is read aloud; what a browser calls hidden, a page cannot ask for.
@@ -300,10 +346,9 @@ def test_play_waits_for_a_kernel_and_stops_where_it_fails(hosted):
     page.wait_for_function(f"{LOADED} === 2")
     one, other = page.locator(".plusx-explore").all()
     player(one).click()
-    for depth in (2, 4):
-        for each in (one, other):
-            each.get_by_text(f"True {depth} relu").wait_for()
-        assert playing(one) and not playing(other)
+    for each in (one, other):
+        each.get_by_text("True 2 relu").wait_for()
+    assert playing(one) and not playing(other)
     one.get_by_text("raised ValueError: eight. The picture is the last good one.").wait_for()
     assert not playing(one)
     one.locator("input[name=depth]").press("Home")

@@ -35,6 +35,7 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
     -------
     A decorator. It shows the explorer and returns an `Explorer`, which calls like the function. In a live notebook
     its `widget` is an ipywidget with a trait for each control; while a book is built it is None.
+    A docstring whose first line is a question puts it above the controls.
     The function returns a plotly figure, or its plain dict, with a ``layout.title`` that states
     the result of that state in words.
 

@@ -301,6 +301,27 @@
     return drawn && visible === true && opacity >= 0.6 && (line?.width ?? 2) >= 1.5 && hoverinfo !== "skip";
   }
 
+  /** The layout with axes upwards that hold what is drawn and no more; the foot of a bar is drawn. */
+  function fitted({ data, layout }) {
+    const ends = {};
+    for (const { type = "scatter", y, yaxis = "y", visible = true } of data) {
+      const axis = `yaxis${yaxis.slice(1)}`;
+      if (!layout[axis]?.range || visible !== true || !["bar", "scatter"].includes(type)) continue;
+      const isLog = layout[axis].type === "log";
+      const at = Array.from(y ?? [], (value) => (isLog ? Math.log10(value) : value));
+      const seen = (type === "bar" ? [0, ...at] : at).filter(Number.isFinite); // neither a gap nor a name
+      if (at.some(Number.isFinite)) ends[axis] = [...(ends[axis] ?? []), ...seen];
+    }
+    const axes = Object.entries(ends).map(([axis, seen]) => {
+      const { range, tickvals, ticktext, dtick, ...own } = layout[axis];
+      const [low, high] = seen.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+      const room = 0.06 * (high - low) || 0.1 * Math.abs(high) || 0.1;
+      const next = [low - room, high + room];
+      return [axis, { ...own, range: range[0] > range[1] ? next.reverse() : next }];
+    });
+    return { ...layout, ...Object.fromEntries(axes) };
+  }
+
   /** The axis of a trace, less its range: what its numbers mean. */
   function axisOf({ layout }, trace, side) {
     const { range, ...axis } = layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {};
@@ -415,11 +436,14 @@
       this.last = this.pin = null; // states whose curves stay as ghosts
       const diagram = root.querySelector(".px-diagram");
       this.diagram = diagram && plusxDiagram(diagram, (name, index) => {
+        this.halt();
         this.controls[this.names.indexOf(name)].set(index);
         this.changed();
       });
       this.pinning = this.form.querySelector(".px-pin");
       this.pinning.addEventListener("click", () => this.pinState());
+      this.fitting = this.form.querySelector(".px-fit");
+      this.fitting.addEventListener("click", () => this.fit(!this.fits));
       this.form.addEventListener("submit", (event) => event.preventDefault());
       this.form.addEventListener("input", () => this.changed());
       this.form.addEventListener("reset", (event) => {
@@ -509,6 +533,7 @@
     }
 
     restart() {
+      this.fit(false);
       this.jump(this.start, null, null);
       this.changed();
     }
@@ -517,6 +542,13 @@
     pinState() {
       this.pin = this.pin ? null : this.chosen;
       this.changed();
+    }
+
+    /** Whether the axes follow what each state shows, or are those of all states, so that states compare. */
+    fit(fits) {
+      this.fits = fits;
+      this.fitting.setAttribute("aria-pressed", fits);
+      this.redraw();
     }
 
     // -- the address
@@ -615,6 +647,7 @@
       // Its place stays, and with it what is below.
       this.pinning.style.visibility = this.current.data.some(speaks) ? "" : "hidden";
       this.pinning.setAttribute("aria-pressed", Boolean(this.pin));
+      this.fitting.style.visibility = same(fitted(this.current), this.current.layout) ? "hidden" : "";
       const differs = this.pin && this.labels(this.pin).filter((_, i) => this.pin[i] !== this.chosen[i]);
       const pinned = differs && (differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state");
       if (same(this.legend, [legend, pinned])) return;
@@ -687,7 +720,8 @@
       });
       // A ghost's bars stand where those of its trace do.
       const own = data.map((trace, i) => (trace.type === "bar" && layout.barmode !== "stack" ? { ...trace, offsetgroup: String(i) } : trace));
-      return { data: [...own, ...others], layout };
+      const figure = { data: [...own, ...others], layout };
+      return this.fits ? { ...figure, layout: fitted(figure) } : figure;
     }
 
     /**

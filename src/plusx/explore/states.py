@@ -6,6 +6,7 @@ looks is in `figures`; explore.js decodes what `encode` writes.
 
 import base64
 import gzip
+import inspect
 import itertools
 import json
 import random
@@ -53,6 +54,12 @@ class Explorer:
     @property
     def title(self) -> str:
         return self.name.replace("_", " ")
+
+    @property
+    def question(self) -> str:
+        """What stands above the controls: the first line of the function's docstring if it asks something."""
+        first = (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return first if first.endswith("?") else self.title
 
     @property
     def start(self) -> tuple[int, ...]:

@@ -57,9 +57,10 @@ def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, 
     figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
     return f"""{tag}
 <form class="px-controls" autocomplete="off">
-<fieldset disabled><legend>{html.escape(explorer.title)}</legend>
+<fieldset disabled><legend>{html.escape(explorer.question)}</legend>
 {diagram}{controls}
 <div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
+<button type="button" class="px-fit" aria-pressed="false">Fit axes</button>
 <button type="reset">Reset</button>
 <a class="px-link" href="#explore-{html.escape(explorer.name)}">Link to this state</a></div>
 </fieldset></form>

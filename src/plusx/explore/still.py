@@ -357,6 +357,19 @@ def _shape(axes: dict, shape: dict):
     fill = {"edgecolor": edge, "facecolor": shape.get("fillcolor", "none"), **stroke}
     if shape["type"] == "line":
         axis.add_line(Line2D([x0, x1], [y0, y1], color=edge, **stroke))
+        if label := shape.get("label"):
+            font, across = label.get("font", {}), label["xanchor"]
+            axis.annotate(
+                label["text"],
+                (x1, y1),
+                xycoords=transform,
+                xytext=({"left": 3, "right": -3}[across], {"top": -3, "bottom": 3}[label["yanchor"]]),
+                textcoords="offset points",
+                color=font.get("color", _STANDINS["ink"]),
+                size=font.get("size", 12) * 0.75,
+                ha=across,
+                va=label["yanchor"],
+            )
     elif shape["type"] == "circle":
         axis.add_patch(Ellipse(((x0 + x1) / 2, (y0 + y1) / 2), x1 - x0, y1 - y0, **fill))
     elif shape["type"] == "rect":

@@ -114,7 +114,7 @@ def markup(presets, challenges, closed="", before=""):
         "drawings": drawings(look),
         "presets": [preset._asdict() | both for preset, both in zip(presets, lanes)],
         "challenges": [challenge._asdict() for challenge in challenges],
-        "dots": torch.cat([spirals[::DOTS, :2], classes[::DOTS, 1:2]], 1).mul(100).round().div(100).tolist(),
+        "dots": torch.cat([spirals[::DOTS, :2], classes[::DOTS, 1:2]], 1).double().round(decimals=2).tolist(),
         "kept": KEPT,
         "every": EVERY,
     }
