@@ -50,7 +50,8 @@ def page_of(tmp_path, open_page):
         )
         body = fragment(Explorer(function, bind(function, controls), DEFAULT))
         head = f'<meta charset="utf-8"><title>A page</title>{setup}{loads}'
-        html = f'<html lang="en" data-theme="light"><head>{head}</head><body><main><h1>A page</h1>{body}</main></body></html>'
+        body = f"<body><main><h1>A page</h1>{body}</main></body>"
+        html = f'<html lang="en" data-theme="light"><head>{head}</head>{body}</html>'
         (tmp_path / "page.html").write_text(f"<!doctype html>{html}")
         page, foreign, errors = open_page((tmp_path / "page.html").as_uri(), solid=False)
         if query:
@@ -279,7 +280,6 @@ def test_play_walks_to_the_end_as_if_pressed_and_is_read_aloud_there(page_of, ax
     assert playing(page) and page.locator("input[name=depth]").input_value() == "1"  # at once
     settle(page)
     assert curves(page) == ([[10, 12, 14, 16]], [[10, 11, 12, 13]])
-    assert axe(page) == []
     page.wait_for_function("words.length === 5")
     told = page.evaluate("words")
     steps = [f"True {depth} relu" for depth in (2, 4, 8, 16)]
@@ -294,6 +294,7 @@ def test_play_walks_to_the_end_as_if_pressed_and_is_read_aloud_there(page_of, ax
     player(page).press("Space")
     page.wait_for_timeout(700)
     assert not playing(page) and result(page) == "True 1 relu" and errors == []
+    assert axe(page) == []  # which reads the stylesheets, as a page from disk may not
 
 
 TOUCHES = {
