@@ -35,6 +35,15 @@ THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_the
 # What Sphinx writes for a formula, and the TeX within it.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
+# From disk a type may not be asked for so: there each file counts as of another origin.
+TYPE_EARLY = """
+    <script>
+      if (location.protocol !== "file:") for (const name of ["source-sans", "source-serif"]) {{
+        const href = `{root}/${{name}}.woff2`;
+        const link = {{ rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }};
+        document.head.append(Object.assign(document.createElement("link"), link));
+      }}
+    </script>"""
 STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*')
 IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
@@ -310,7 +319,8 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     (outdir / "_static" / "plusx" / "site.css").write_text(css, encoding="utf8")
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
     for page, html in pages.items():
-        one = f'<link rel="stylesheet" href="{_static(page, outdir)}/site.css?v={version}" />'
+        root = _static(page, outdir)
+        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />{TYPE_EARLY.format(root=root)}'
         pages[page] = STYLE.sub("", html).replace("</title>", f"</title>\n    {one}", 1)
 
 

@@ -20,6 +20,11 @@ SCREEN_ONLY = (
     "script, noscript, .headerlink, .px-actions, .px-data, .px-narrow, .px-plot, .pg-stage,"
     ".tag_hide-input > details, .px-mathml"
 )
+# As in book.css, but paper waits for it.
+TYPE = """
+@font-face {{ font-family: "Source Sans"; font-weight: 200 900; src: url({folder}/source-sans.woff2); }}
+@font-face {{ font-family: "Source Serif"; font-weight: 600; src: url({folder}/source-serif.woff2); }}
+"""
 STYLE = """
 @page { size: A4; margin: 20mm 18mm 20mm; @bottom-center { content: counter(page); font: 9pt sans-serif; } }
 @page :first { @bottom-center { content: none; } }
@@ -141,10 +146,11 @@ def document(site: Path, numbers: dict[str, int]) -> str:
             f'<ol><li><a href="#{name_of(file)}">{title}</a><span class="dots"></span><span>{number}</span></li></ol>'
         )
         parts.append(str(article(site, file, files)))
-    sheet = (site / "_static" / "plusx" / "site.css").as_uri()
+    folder = (site / "_static" / "plusx").as_uri()
+    looks = f'<link rel="stylesheet" href="{folder}/site.css"><style>{TYPE.format(folder=folder)}{STYLE}</style>'
     return (
         '<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>Plus x</title>'
-        f'<link rel="stylesheet" href="{sheet}"><style>{STYLE}</style></head><body>'
+        f"{looks}</head><body>"
         '<div class="title-page"><h1>Plus x</h1><p>An interactive book on residual connections, on paper: each explorer'
         " as a picture of the state it starts in.</p><p>The Plus x authors</p>"
         "<p>Text and figures: CC BY 4.0. Code: MIT.</p></div>"

@@ -91,6 +91,7 @@ def open_page(launch, request):
         if scripts:
             page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
         page.goto(url)
+        page.mouse.move(1, 1)  # a reader is there
         return page, foreign, errors
 
     yield open_page

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from browser import CHAPTERS, EXPLORING, ROOT, SAMPLES, address, serve
+from browser import CHAPTERS, EXPLORING, LANES, ROOT, SAMPLES, address, serve
 from decoding import decode, payload, state
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
@@ -95,6 +95,23 @@ def test_every_page_fits_is_accessible_and_silent(site_url, name, open_page, axe
         settle(page)
         assert_drawn_as_fresh(page)
     assert foreign == [] and errors == []
+
+
+SHIFT = """() => new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) window.moved = (window.moved ?? 0) + entry.value;
+}).observe({ type: "layout-shift", buffered: true })"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("file", ["index.html", CHAPTERS[4], CHAPTERS[6], LANES])
+def test_what_is_read_does_not_move_as_a_page_comes(site_url, file, open_page, width):
+    page, _, _ = open_page("about:blank", width=width)
+    page.add_init_script(f"({SHIFT})()")
+    slow = page.context.new_cdp_session(page)
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    page.goto(f"{site_url}/{file}")
+    page.wait_for_timeout(3000)
+    assert page.evaluate("window.moved ?? 0") < 0.1  # https://web.dev/articles/cls: good is below it
 
 
 def test_every_page_works_from_disk_with_the_network_cut(site, name, open_page):

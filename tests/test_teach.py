@@ -232,6 +232,7 @@ def test_on_paper_each_explorer_is_a_picture_and_contents_give_pages(two_chapter
     out = two_chapters.with_name(f"plusx-{two_chapters.name}.pdf")
     assert done.returncode == 0 and int(re.search(r"(\d+) pages", done.stdout)[1]) > 30, done.stderr
     data = out.read_bytes()
+    assert b"+SourceSans3" in data and b"+SourceSerif4" in data
     starts = pdf.starts(data)
     files = ["index", "02-gradients-through-depth", "08-loss-landscape", "glossary"]
     assert [starts[file] for file in files] == sorted(starts[file] for file in files) and starts["index"] == 3

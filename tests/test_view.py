@@ -83,6 +83,26 @@ def curves(page):
     return [t["y"] for t in traces if not t["faint"]], [t["y"] for t in traces if t["faint"]]
 
 
+# ---- what loads when ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", ["mouse", "key", "scroll"])
+def test_plotly_waits_for_a_sign_of_the_reader(page_of, sign):
+    page, errors = page_of(curve, **CONTROLS)
+    page.reload()
+    page.wait_for_selector("fieldset:not([disabled])")
+    page.wait_for_timeout(2500)
+    assert page.evaluate(LOADED) == 0 and page.evaluate("typeof Plotly") == "undefined"
+    if sign == "mouse":
+        page.mouse.move(9, 9)
+    elif sign == "key":
+        page.keyboard.press("Tab")
+    else:
+        page.evaluate("document.body.style.height = '300vh', scrollTo(0, 1)")
+    page.wait_for_function(f"{LOADED} === 1")
+    assert errors == []
+
+
 # ---- what was there before -----------------------------------------------------------------------------------------
 
 

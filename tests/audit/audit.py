@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 import yaml
-from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, PLAYGROUND, ROOT, SAMPLES, SOLID, QuietHandler, serve
+from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, ROOT, SAMPLES, SOLID, QuietHandler, serve
 from chapter_code import printed
 from chromium import BROUGHT, BROWSERS, HOME, bring
 from colorspacious import cspace_convert, deltaE
@@ -56,8 +56,9 @@ def host(site):
         yield url
 
 
-@pytest.mark.parametrize("form, least", [("mobile", 90), ("desktop", 98)])
-@pytest.mark.parametrize("name", ["index.html", CHAPTERS[6], CHAPTERS[9], PLAYGROUND])
+@pytest.mark.parametrize(
+    "name, form, least", [(name, "mobile", 95) for name in PAGES] + [("index.html", "desktop", 98)]
+)
 def test_lighthouse(host, name, form, least, tmp_path):
     report = tmp_path / "report.json"
     command = [NODE, MODULES / "lighthouse/cli/index.js", f"{host}/{name}", "--quiet", "--output=json"]
@@ -77,6 +78,15 @@ def test_lighthouse(host, name, form, least, tmp_path):
     failed = [key for key, audit in found["audits"].items() if audit["score"] not in (None, 1)]
     assert scores.pop("performance") >= least, failed
     assert set(scores.values()) == {100}, failed
+
+
+def test_firefox_shows_every_page_and_answers(host):
+    """At both widths: silent, no wider than its window, and each explorer draws what its first control asks for."""
+    browser = shutil.which("firefox-esr") or shutil.which("firefox")
+    assert browser, "this needs Firefox, which apt-get install firefox-esr brings on Debian"
+    command = [NODE, Path(__file__).with_name("firefox.mjs"), browser, *(f"{host}/{name}" for name in PAGES)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert json.loads(told) == []
 
 
 @pytest.mark.parametrize("name", PAGES)

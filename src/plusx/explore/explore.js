@@ -855,7 +855,8 @@
     for (const touch of ["pointerenter", "focusin", "input", "click"]) root.addEventListener(touch, load); // also after a failure
     const leave = new AbortController();
     if (root.matches(".px-pending")) load(); // a link asks for more than the still shows
-    else if (kernel || !solid) whenNear(root, load); // the largest bundle comes with a touch
+    else if (kernel) whenNear(root, load);
+    else if (!solid) awake.then(() => whenNear(root, load)); // the largest bundle comes with a touch
     if (here) window.addEventListener("hashchange", () => explorer.followLink(), leave);
     const repaint = () => explorer.repaint();
     const { plot } = explorer;
@@ -884,6 +885,16 @@
       explorer.plotly?.purge(explorer.plot);
     };
   }
+
+  const READING = 8000; // milliseconds
+
+  // A reader has moved in some way, or has read for a while: a page that has just come has better things to do.
+  const awake = new Promise((resolve) => {
+    for (const sign of ["pointermove", "pointerdown", "keydown", "scroll"]) {
+      window.addEventListener(sign, resolve, { once: true, passive: true, capture: true });
+    }
+    setTimeout(resolve, READING);
+  });
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.
   const idle = (call) => window.requestIdleCallback?.(call, { timeout: 1000 }) ?? setTimeout(call, 200);

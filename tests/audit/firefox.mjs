@@ -1,0 +1,53 @@
+/** Opens pages of the site in Firefox, uses each explorer once, and prints what went wrong: node firefox.mjs BROWSER URL... */
+import puppeteer from "puppeteer-core";
+
+const [executablePath, ...urls] = process.argv.slice(2);
+const browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
+const wrong = [];
+for (const url of urls) {
+  for (const width of [1280, 390]) {
+    const page = await browser.newPage();
+    await page.setViewport({ width, height: 800 });
+    const told = (what) => wrong.push(`${new URL(url).pathname} at ${width}: ${what}`);
+    page.on("console", (message) => message.type() === "error" && told(message.text()));
+    page.on("pageerror", (error) => told(error.message));
+    page.on("request", (request) => /^https?:/.test(request.url()) && !request.url().startsWith(new URL(url).origin) && told(`asks ${request.url()}`));
+    await page.goto(url, { waitUntil: "load" });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    if (wide > width) told(`is ${wide} wide`);
+    const names = await page.$$eval(".plusx-explore", (roots) => roots.map((root) => root.dataset.name));
+    for (const name of names) {
+      const root = await page.$(`#explore-${name}`);
+      await root.scrollIntoView();
+      try {
+        await root.waitForSelector("fieldset:not([disabled]) [data-control]", { timeout: 20_000 });
+        // As a hand would: the next value of the first control, then the picture of it.
+        const result = await root.evaluate((node) => new Promise((resolve, reject) => {
+          setTimeout(() => reject(new Error("no picture after 20 s")), 20_000);
+          const control = node.querySelector("[data-control]");
+          const { name } = control;
+          const next = control.type === "radio" ? node.querySelector(`[name="${name}"]:not(:checked)`) : control;
+          const before = node.querySelector(".px-link").href;
+          if (/radio|checkbox/.test(next.type)) next.click();
+          else {
+            if (next.tagName === "SELECT") next.selectedIndex = (next.selectedIndex + 1) % next.options.length;
+            else next.value = next.value === next.max ? next.min : next.max;
+            next.dispatchEvent(new Event("input", { bubbles: true }));
+          }
+          const look = () => {
+            const drawn = node.matches(".px-live:not(.px-pending)") || node.dataset.bundle === "gl3d";
+            if (drawn && node.querySelector(".px-link").href !== before) resolve(node.querySelector(".px-result").textContent);
+            else setTimeout(look, 50);
+          };
+          look();
+        }));
+        if (!result) told(`${name} says nothing`);
+      } catch (error) {
+        told(`${name}: ${error.message}`);
+      }
+    }
+    await page.close();
+  }
+}
+await browser.close();
+console.log(JSON.stringify(wrong, null, 1));
