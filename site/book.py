@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import hero
+import race
 import terms
 from offline import OFFER, offer_to_keep
 from pages import HERE, NODE_MODULES, mend
@@ -89,15 +90,17 @@ def _copy_assets(app):
         copy_asset_file(str(part), str(fonts))
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
-    pairs = [f"{name}.{end}" for name in ("book", "hero", "slides", "stage") for end in ("css", "js")]
+    pairs = [f"{name}.{end}" for name in ("book", "hero", "progress", "slides", "stage") for end in ("css", "js")]
     for asset in [*pairs, "finding.js", "offline.js", "terms.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
     app.add_css_file("plusx/slides.css", priority=901)
     app.add_css_file("plusx/stage.css", priority=902)
+    app.add_css_file("plusx/progress.css", priority=903)
     app.add_js_file("plusx/book.js", defer="defer")
     app.add_js_file("plusx/finding.js", defer="defer")
+    app.add_js_file("plusx/progress.js", defer="defer")
 
 
 def _equip_panels(app, pagename, templatename, context, doctree):
@@ -188,6 +191,16 @@ def _equip_hero(app, pagename, templatename, context, doctree):
     context["body"] = body.replace(hero.PLACE, hero.markup(json.loads(texts.read_text(encoding="utf8"))))
 
 
+def _equip_race(app, pagename, templatename, context, doctree):
+    """Give a page the looks and scripts of lanes that pages.py will bring it from a chapter, which has all else."""
+    if race.PLACE not in (context.get("body") or ""):
+        return
+    for asset in ["explore.css", "diagram.css", "lanes.css"]:
+        app.add_css_file(f"plusx/{asset}")
+    for asset in ["diagram.js", "panel.js", "lanes.js"]:
+        app.add_js_file(f"plusx/{asset}", defer="defer")
+
+
 def _nets(kind: str, kept: Path) -> dict[str, Path]:
     """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: 10 s a net."""
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
@@ -244,6 +257,7 @@ def setup(app):
     app.connect("builder-inited", _copy_assets)
     app.connect("html-page-context", _equip_panels)
     app.connect("html-page-context", _equip_hero)
+    app.connect("html-page-context", _equip_race)
     app.connect("html-page-context", _equip_terms)
     app.connect("html-page-context", _equip_offer)
     app.connect("html-page-context", _equip_predictions)

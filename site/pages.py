@@ -23,6 +23,7 @@ import cards
 import numbering
 import predict
 import pydata_sphinx_theme
+import race
 import sections
 import terms
 from sphinx.errors import ExtensionError
@@ -103,6 +104,7 @@ def mend(outdir: Path, base: str) -> None:
     for path, html in pages.items():
         html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS]), outdir)
+    race.bring(pages, outdir)
     numbering.number_chapters(pages, outdir)
     sections.index_sections(pages, outdir)
     terms.explain(pages, outdir)

@@ -1,6 +1,7 @@
 /**
  * A chapter as slides for a projector: the page itself, a part at a time. Nothing is moved or copied, so explorers
- * keep their state; a class hides what is not on the slide. `#slides=3` opens the third.
+ * keep their state; a class hides what is not on the slide. First come the title, predictions, explorers and what to
+ * take along, and all of the chapter when it is asked for. `#slides=3` opens the third, `#slides-all=3` that of all.
  */
 (() => {
   "use strict";
@@ -9,12 +10,21 @@
   const button = document.querySelector(".btn-slides-button");
   let slides = []; // the nodes of each, headings first; none while the page is shown
   let at = 0;
+  let whole = false; // whether all of the chapter is on slides
   let bar;
 
   const alone = ".plusx-explore, .plusx-playground, .plusx-lanes"; // what has a slide of its own
   const asked = ".px-choices, .plusx-sketch"; // what stands below its question
   const isHeading = (node) => /^H[1-6]$/.test(node.tagName);
   const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-off", !on));
+
+  /** Whether a part is on slides also where not all is. */
+  function isCore({ node, headings }, i, all) {
+    const under = headings.at(-1).textContent;
+    if (/^Self-check/.test(under)) return false;
+    return (headings.length === 1 && node.matches("p, ul, ol")) || node.querySelector(alone) || node.matches(asked) ||
+      all[i + 1]?.node.matches(asked) || /take along/.test(under);
+  }
 
   /** What the page consists of, in reading order, each part with the headings it stands under. */
   function parts(node, above = []) {
@@ -30,8 +40,9 @@
   /** A heading, a question, an exercise or an explorer begins a slide, and so does what has no room. */
   function split() {
     show(article.querySelectorAll(".px-off"), true);
-    const all = parts(article).filter(({ node }) => node.offsetHeight);
-    all.forEach(({ node, headings }) => show([...headings, node], false));
+    const there = parts(article).filter(({ node }) => node.offsetHeight);
+    there.forEach(({ node, headings }) => show([...headings, node], false));
+    const all = whole ? there : there.filter(isCore);
     slides = [];
     let slide = [];
     all.forEach(({ node, headings }, i) => {
@@ -67,12 +78,13 @@
     article.scrollTop = 0;
     const title = slide.findLast(isHeading).firstChild.textContent;
     article.setAttribute("aria-label", `Slide ${at + 1} of ${slides.length}: ${title}`);
-    const [previous, place, , next] = bar.children;
+    const [previous, place, more, , next] = bar.children;
+    more.setAttribute("aria-pressed", whole);
     place.textContent = `${at + 1} / ${slides.length}`;
     previous.disabled = at === 0;
     next.disabled = at === slides.length - 1;
     if (!bar.contains(document.activeElement) || document.activeElement.disabled) article.focus();
-    history.replaceState(null, "", `#slides=${at + 1}`);
+    history.replaceState(null, "", `#slides${whole ? "-all" : ""}=${at + 1}`);
     if (explorer) {
       // Its picture, letters and all, fills what room is left.
       const figure = explorer.querySelector(".px-figure");
@@ -114,12 +126,23 @@
     act();
   }
 
-  /** In another size other parts fit: go to the slide that has what was shown. */
-  function again(event) {
-    if (!slides.length || !event.isTrusted) return;
+  /** Go to the slide that has what was shown, or the next part of the page that is on one. */
+  function stay() {
     const shown = slides[at].at(-1);
     split();
-    go(slides.findIndex((nodes) => nodes.includes(shown)));
+    const isAt = (node) => node === shown || shown.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING;
+    const found = slides.findIndex((nodes) => isAt(nodes.at(-1)));
+    go(found < 0 ? slides.length - 1 : found);
+  }
+
+  /** In another size other parts fit. */
+  function again(event) {
+    if (slides.length && event.isTrusted) stay();
+  }
+
+  function turn(all) {
+    whole = all;
+    stay();
   }
 
   function enter() {
@@ -131,8 +154,9 @@
     bar.ariaLabel = "Slides";
     bar.innerHTML =
       '<button class="px-previous" aria-label="Previous slide">‹</button><span role="status"></span>' +
-      '<button>Leave slides (Esc)</button><button class="px-next" aria-label="Next slide">›</button>';
-    [() => go(at - 1), null, leave, () => go(at + 1)].forEach((act, i) => (bar.children[i].onclick = act));
+      '<button>All of the chapter</button><button>Leave slides (Esc)</button>' +
+      '<button class="px-next" aria-label="Next slide">›</button>';
+    [() => go(at - 1), null, () => turn(!whole), leave, () => go(at + 1)].forEach((act, i) => (bar.children[i].onclick = act));
     article.after(bar);
     document.addEventListener("keydown", press);
     split();
@@ -155,14 +179,19 @@
   /** The slide that the address names, or that has what a link leads to. */
   function follow() {
     const [name, number] = location.hash.slice(1).split(/[=?]/);
-    if (name === "slides") {
-      if (!slides.length) enter();
+    if (name === "slides" || name === "slides-all") {
+      const all = name === "slides-all";
+      if (!slides.length) {
+        whole = all;
+        enter();
+      } else if (all !== whole) turn(all);
       return go((parseInt(number) || 1) - 1);
     }
     if (!slides.length) return;
     const target = document.querySelector(":target") ?? document.getElementById(`explore-${name}`);
-    const found = slides.findIndex((nodes) => nodes.some((node) => node.contains(target) || target?.contains(node)));
-    if (target && found >= 0) go(found);
+    const find = () => slides.findIndex((nodes) => nodes.some((node) => node.contains(target) || target?.contains(node)));
+    if (target && find() < 0 && !whole) turn(true); // it may be on none of the few
+    if (target && find() >= 0) go(find());
     else leave();
   }
 

@@ -49,7 +49,7 @@ def walk(page):
 
 
 def to_slide(page, number):
-    page.evaluate(f"location.hash = 'slides={number}'")
+    page.evaluate(f"location.hash = location.hash.replace(/=.*|$/, '={number}')")
     page.wait_for_function(f"document.querySelector('.bd-article').ariaLabel.startsWith('Slide {number} ')")
 
 
@@ -87,6 +87,8 @@ def test_all_of_a_chapter_is_on_slides_in_large_type(site, chapter, open_page, s
     unfolded = page.evaluate("document.querySelectorAll('.tag_hide-input > details *').length")
     page.locator(".btn-slides-button").click()
     page.wait_for_url(f"{url}#slides=1")
+    page.get_by_role("button", name="All of the chapter").click()
+    page.wait_for_url(f"{url}#slides-all=1")
     slides = list(walk(page))
     seen = set().union(*(slide["texts"] for slide in slides))
     hidden = page.locator(".bd-article :is(p, li, pre, h1, h2, h3, td, summary)").evaluate_all(
@@ -106,9 +108,28 @@ def test_all_of_a_chapter_is_on_slides_in_large_type(site, chapter, open_page, s
     assert foreign == [] and errors == []
 
 
+@pytest.mark.parametrize("chapter", [CHAPTERS[0], CHAPTERS[13], CHAPTERS[16]])
+def test_the_first_slides_are_the_title_predictions_explorers_and_what_to_take_along(site, chapter, open_page):
+    page, _, errors = show(open_page, (site / chapter).as_uri() + "#slides")
+    explorers = page.locator(".plusx-explore").evaluate_all("all => all.map((e) => e.dataset.name)")
+    slides = walk(page)
+    assert [slide["explorer"] for slide in slides if slide["explorer"]] == explorers
+    assert len(slides) <= 25 and slides[-1]["label"].endswith("What to take along")
+    code = page.locator(".bd-article :is(p, li, pre, h1, h2, h3, td, summary)").evaluate_all(
+        "all => all.flatMap((e, i) => e.matches('.cell_input pre') ? [i] : [])"
+    )
+    assert code and not {*code} & {text for slide in slides for text in slide["texts"]}
+    button = page.get_by_role("button", name="All of the chapter")
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true" and len(walk(page)) > len(slides)
+    assert shown(page)["label"].endswith("Self-check") or number(page) > 25
+    button.press("Enter")
+    assert number(page) == len(slides) and errors == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_slides_are_accessible(site_url, open_page, axe, theme):
-    page, _, errors = show(open_page, f"{site_url}/{SAMPLES[0]}#slides", theme=theme)
+    page, _, errors = show(open_page, f"{site_url}/{SAMPLES[0]}#slides-all", theme=theme)
     page.evaluate("plusxReading()")  # Lab, in which code makes tall slides
     page.reload()
     slides = walk(page)

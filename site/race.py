@@ -1,0 +1,21 @@
+"""The first page's race: the lanes that a chapter opens where its argument turns on training, closed as there."""
+
+import re
+from pathlib import Path
+
+from sphinx.errors import ExtensionError
+
+PLACE = '<div class="px-race"></div>'
+CHAPTER = "chapters/05-degradation.html"
+RACE = re.compile(r'<div class="plusx-lanes".*?class="ln-setup">.*?</script>\s*</div>', re.S)
+
+
+def bring(pages: dict, outdir: Path) -> None:
+    """Into index.html where it wants it, from the chapter's page. ExtensionError: there is none."""
+    index = outdir / "index.html"
+    if PLACE not in pages[index]:
+        return
+    found = RACE.search(pages[outdir / CHAPTER])
+    if not found:
+        raise ExtensionError(f"race: {CHAPTER} has no lanes for index.html; name another chapter.")
+    pages[index] = pages[index].replace(PLACE, found[0].replace('data-src="../', 'data-src="'))
