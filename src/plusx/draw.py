@@ -181,7 +181,7 @@ def figure(title, *panels, height=None, diagram=""):
                 layout[f"xaxis{x[1:]}"]["domain"] = [place * wide, (place + 1) * wide - _BESIDE]
             if one["square"]:
                 layout[f"xaxis{x[1:]}"]["constrain"] = "domain"
-                layout[f"yaxis{y[1:]}"] |= dict(constrain="domain", scaleanchor=x)
+                layout[f"yaxis{y[1:]}"] |= dict(constrain="domain", constraintoward="top", scaleanchor=x)
             for part in one["parts"]:
                 if part["type"] == "line":
                     refs = {key: part[key].format(x=x, y=y) for key in ("xref", "yref")}
