@@ -10,6 +10,7 @@ from browser import ROOT
 from plusx.draw import (
     across,
     bars,
+    beside,
     beside_the_stream,
     bundle,
     figure,
@@ -109,6 +110,27 @@ def test_panels_stand_below_one_another_and_lines_cross_theirs(open_page):
     level, moment = found["lines"]
     assert level == pytest.approx([left, top + tall * 3 / 4, wide, 0], abs=1)
     assert moment == pytest.approx([left + wide / 4, third[1], 0, tall], abs=1)
+
+
+@pytest.mark.parametrize("width", [700, 360])
+def test_squares_stand_side_by_side_at_any_width_and_a_plot_below_has_all_of_it(open_page, width):
+    ends = dict(range=[-2, 2])
+    square = panel(line([0, 2], [0, 2], "a"), across(0), x=ends, y=ends, square=True)
+    given = figure("t", beside(square, square, square), panel(line([0, 2], [0, 4], "b"), **AXES), height=500)
+    page, _, _ = open_page("about:blank", solid=False)
+    page.set_content(f"<div id='plot' style='width:{width}px'></div>")
+    page.add_script_tag(path=ROOT / "node_modules" / "plotly.js-basic-dist-min" / "plotly-basic.min.js")
+    given["layout"] |= dict(margin=dict(l=30, r=30, t=12, b=60), showlegend=False)
+    page.evaluate("figure => Plotly.newPlot('plot', figure)", given)
+    found = page.evaluate(BOXES)
+    *squares, (left, top, wide, _) = found["panels"]
+    assert [left, wide] == [30, width - 60]
+    assert all(side == pytest.approx(up, abs=1) and side > wide / 5 for _, _, side, up in squares)
+    assert len({round(panel[1]) for panel in squares}) == 1 and squares[0][1] + squares[0][3] < top
+    steps = np.diff([panel[0] for panel in squares])
+    assert steps == pytest.approx(2 * [1.05 / 3 * wide], abs=1)
+    for (x, y, side, up), drawn in zip(squares, found["lines"], strict=True):
+        assert drawn == pytest.approx([x, y + up / 2, side, 0], abs=1)
 
 
 def test_the_still_picture_has_the_lines_where_plotly_has_them():

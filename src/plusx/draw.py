@@ -10,6 +10,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _HEIGHTS = {1: 400, 2: 560}  # of a figure with so many panels, in pixels; more have 640
 _LABELLED, _BARE = 70, 20  # between two panels, in pixels: with the upper one's axis and without
 _MARGINS = 72  # above and below all panels, in pixels
+_BESIDE = 0.05  # between two panels side by side, of the figure's width
 
 
 def line(x, y, name, colour="C0", dash="solid", width=3, symbol=None, **look):
@@ -116,12 +117,18 @@ def _power(value):
     return "10" + str(exponent).translate(_RAISED)
 
 
-def panel(*parts, y, x=None, tall=1):
+def panel(*parts, y, x=None, tall=1, square=False):
     """One plot of a figure: what the words above gave, and its axes as plotly takes them.
 
     x: the axis below it; a panel without one shares that of the next panel. tall: its share of the height.
+    square: whether a unit is as long across as up, on any screen.
     """
-    return dict(parts=[each for part in parts for each in part], x=x, y=y, tall=tall)
+    return dict(parts=[each for part in parts for each in part], x=x, y=y, tall=tall, square=square)
+
+
+def beside(*panels):
+    """Panels side by side where `figure` takes one, equally wide and as tall as the first, each with its own x."""
+    return dict(beside=panels, x=panels[0]["x"], tall=panels[0]["tall"])
 
 
 def beside_the_stream(title, nets, diagram=""):
@@ -159,19 +166,28 @@ def figure(title, *panels, height=None, diagram=""):
     height = height or _HEIGHTS.get(len(panels), 640)
     gaps = [(_BARE if each["x"] is None else _LABELLED) / (height - _MARGINS) for each in panels[:-1]]
     room = (1 - sum(gaps)) / sum(each["tall"] for each in panels)
-    data, layout, top = [], dict(title=title, height=height, shapes=[]), 1.0
-    for number, (each, gap) in enumerate(zip(panels, [*gaps, 0])):
-        own = 1 + sum(above["x"] is not None for above in panels[:number])  # or that of the next panel that has one
-        x, y = (f"{axis}{n if n > 1 else ''}" for axis, n in (("x", own), ("y", number + 1)))
+    data, layout, top, xs, ys = [], dict(title=title, height=height, shapes=[]), 1.0, 1, 1
+    for each, gap in zip(panels, [*gaps, 0]):
+        row = each.get("beside", [each])
         bottom = top - room * each["tall"]
-        layout[f"yaxis{y[1:]}"] = each["y"] | dict(domain=[max(bottom, 0), top], anchor=x)
-        if each["x"] is not None:
-            layout[f"xaxis{x[1:]}"] = each["x"] | dict(anchor=y)
-        for part in each["parts"]:
-            if part["type"] == "line":
-                refs = {key: part[key].format(x=x, y=y) for key in ("xref", "yref")}
-                layout["shapes"].append(part | refs)
-            else:
-                data.append(part | dict(xaxis=x, yaxis=y))
+        wide = (1 + _BESIDE) / len(row)
+        for place, one in enumerate(row):
+            x, y = (f"{axis}{n if n > 1 else ''}" for axis, n in (("x", xs), ("y", ys)))
+            layout[f"yaxis{y[1:]}"] = one["y"] | dict(domain=[max(bottom, 0), top], anchor=x)
+            if one["x"] is not None:  # else it has that of the next panel which has one
+                layout[f"xaxis{x[1:]}"] = one["x"] | dict(anchor=y)
+                xs += 1
+            if len(row) > 1:
+                layout[f"xaxis{x[1:]}"]["domain"] = [place * wide, (place + 1) * wide - _BESIDE]
+            if one["square"]:
+                layout[f"xaxis{x[1:]}"]["constrain"] = "domain"
+                layout[f"yaxis{y[1:]}"] |= dict(constrain="domain", constraintoward="top", scaleanchor=x)
+            for part in one["parts"]:
+                if part["type"] == "line":
+                    refs = {key: part[key].format(x=x, y=y) for key in ("xref", "yref")}
+                    layout["shapes"].append(part | refs)
+                else:
+                    data.append(part | dict(xaxis=x, yaxis=y))
+            ys += 1
         top = bottom - gap
     return dict(data=data, layout=layout) | (dict(diagram=diagram) if diagram else {})
