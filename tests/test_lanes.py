@@ -649,3 +649,29 @@ def test_the_lanes_fit_their_page_and_are_accessible(open_lanes, axe, width, the
     boxes = [part.bounding_box() for part in page.locator(".ln-stack [role=switch] .px-hit").all()]
     assert min(box[side] for box in boxes for side in ("width", "height")) >= 24
     assert axe(page) == [] and errors == []
+
+
+# ---- on the first page ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width, theme, loads", [(1280, "light", True), (390, "dark", False)])
+def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, open_page, axe, width, theme, loads):
+    page, foreign, errors = open_page(f"{site_url}/index.html", width=width, theme=theme)
+    names = "performance.getEntriesByType('resource').map((entry) => entry.name)"
+    page.wait_for_timeout(500)
+    assert not [name for name in page.evaluate(names) if re.search("onnx|runtime|-lanes.js", name)]
+    page.locator(".ln-closed > summary").press("Enter")
+    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(".ln-play").click()
+    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing", timeout=60_000)
+    lost = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
+    assert lost[1] > 1.1 * lost[0]  # 16 blocks and no skip: worse than 2
+    if loads:
+        page.click(".ln-load")
+        page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
+        lane(page, "B").get_by_role("switch", name="skip", exact=True).press("Space")
+        train(page, 300)
+        told_with = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
+        assert told_with[1] < lost[1] / 1.1
+    assert foreign == errors == []

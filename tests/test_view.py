@@ -1,6 +1,7 @@
 """explore.js on a small page: ghosts and pins, the diagram, what a kernel answers, and faults that once were there."""
 
 import base64
+import re
 import shutil
 from pathlib import Path
 
@@ -284,7 +285,7 @@ HIDE = """() => {
 
 
 def player(page):
-    return page.get_by_role("button", name="Play steps")
+    return page.get_by_role("button", name=re.compile("Play (depth|step|layer|blocks|percent of the epoch)", re.I))
 
 
 def playing(page):

@@ -369,9 +369,10 @@
       Object.assign(this, { explorer, control });
       const row = document.createElement("div");
       row.className = "px-playable";
-      row.innerHTML = '<button type="button" class="px-play" aria-label="Play steps" aria-pressed="false">' +
+      row.innerHTML = '<button type="button" class="px-play" aria-pressed="false">' +
         `<svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="${ICONS.false}"/></svg></button>`;
       this.button = row.firstChild;
+      this.button.ariaLabel = `Play ${control.name.replaceAll("_", " ")}`;
       control.box.replaceWith(row);
       row.prepend(control.box);
       this.button.addEventListener("click", () => (this.beat ? this.stop() : this.play()));
