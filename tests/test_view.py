@@ -246,6 +246,10 @@ def test_axes_follow_the_answer_while_the_reader_wants_it(page_of):
 
 
 def scales(kind):
+    if kind == "grid":
+        spot = dict(x=[1], y=[1], mode="markers")
+        grid = dict(type="heatmap", x=[0, 1], y=[0, 1], z=[[0, 1], [1, 0]])
+        return dict(data=[grid, spot], layout=dict(title=kind, yaxis=dict(range=[0, 1])))
     y = {"log": [0, 1e-3, 1e-2], "reversed": [1, 2, 3], "bars": [5, 6, 7], "names": [1, 2, 3]}[kind]
     axis = {"log": dict(type="log", range=[-9, 9], tickvals=[1]), "reversed": dict(range=[9, 0])}
     trace = dict(x=["a", "b", "c"], y=y, type="bar" if kind == "bars" else "scatter", mode="lines")
@@ -255,7 +259,7 @@ def scales(kind):
 
 
 def test_fitted_axes_are_logarithmic_or_reversed_where_they_were_and_bars_keep_their_foot(page_of):
-    page, errors = page_of(scales, kind=["log", "reversed", "bars", "names"])
+    page, errors = page_of(scales, kind=["log", "reversed", "bars", "names", "grid"])
     fit = page.get_by_role("button", name="Fit axes")
     fit.press("Enter")
     settle(page)
@@ -264,9 +268,11 @@ def test_fitted_axes_are_logarithmic_or_reversed_where_they_were_and_bars_keep_t
         page.get_by_role("radio", name=kind).check()
         settle(page)
         assert page.evaluate("document.querySelector('.px-plot')._fullLayout.yaxis.range") == pytest.approx(ends), kind
-    page.get_by_role("radio", name="names").check()
-    settle(page)
-    assert not fit.is_visible() and errors == []
+    for kind in ("names", "grid"):
+        page.get_by_role("radio", name=kind).check()
+        settle(page)
+        assert not fit.is_visible(), kind
+    assert errors == []
 
 
 # ---- time ------------------------------------------------------------------------------------------------------------

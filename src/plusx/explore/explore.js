@@ -304,9 +304,12 @@
   /** The layout with axes upwards that hold what is drawn and no more; the foot of a bar is drawn. */
   function fitted({ data, layout }) {
     const ends = {};
-    for (const { type = "scatter", y, yaxis = "y", visible = true } of data) {
-      const axis = `yaxis${yaxis.slice(1)}`;
-      if (!layout[axis]?.range || visible !== true || !["bar", "scatter"].includes(type)) continue;
+    const axisUp = ({ yaxis = "y" }) => `yaxis${yaxis.slice(1)}`;
+    const grids = data.filter(({ type = "scatter" }) => !["bar", "scatter"].includes(type)).map(axisUp); // these fill theirs
+    for (const trace of data) {
+      const { type, y, visible = true } = trace;
+      const axis = axisUp(trace);
+      if (!layout[axis]?.range || visible !== true || grids.includes(axis)) continue;
       const isLog = layout[axis].type === "log";
       const at = Array.from(y ?? [], (value) => (isLog ? Math.log10(value) : value));
       const seen = (type === "bar" ? [0, ...at] : at).filter(Number.isFinite); // neither a gap nor a name
