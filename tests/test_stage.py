@@ -29,10 +29,10 @@ def test_every_explorer_fits(site_url, open_page, width, screens):
 
 
 def test_controls_stand_left_of_the_picture_where_there_is_room_and_above_it_elsewhere(site_url, open_page):
-    url = f"{site_url}/chapters/17-claims-tested.html"  # whose explorer has no text beside it
+    url = f"{site_url}/chapters/08-loss-landscape.html"
     for width, beside in ((1280, True), (390, False)):
         page, _, _ = opened(open_page, url, width)
-        root = page.locator(".plusx-explore")
+        root = page.locator("#explore-slice_from_above")  # no text stands beside it
         controls, figure = (root.locator(part).bounding_box() for part in (".px-controls", ".px-figure"))
         assert (controls["x"] + controls["width"] <= figure["x"]) == beside
         assert (controls["y"] + controls["height"] <= figure["y"]) != beside
