@@ -154,11 +154,12 @@
 
     drag(event) {
       event.preventDefault();
-      let last = this.touch(event);
+      let last = event.pointerType === "touch" ? null : this.touch(event); // a finger may be about to scroll
       const move = (each) => (last = this.touch(each, last));
       const end = new AbortController();
       this.svg.setPointerCapture(event.pointerId);
       this.svg.addEventListener("pointermove", move, end);
+      this.svg.addEventListener("pointerup", (each) => last ?? this.touch(each), end);
       for (const stop of ["pointerup", "pointercancel"]) this.svg.addEventListener(stop, () => end.abort(), end);
     }
 
@@ -373,6 +374,7 @@
         make(item.row, "span", { class: "px-grip" }, item.name);
         for (const [way, step, sign] of [["up", -1, "↑"], ["down", 1, "↓"]]) {
           const button = make(item.row, "button", { type: "button", "aria-label": `${item.name}: ${way}` }, sign);
+          item[way] = button;
           button.addEventListener("click", () => {
             this.move(item, this.place(item) + step);
             button.focus(); // which a row loses on its way
@@ -420,6 +422,8 @@
       this.list.append(...this.order.map((value) => this.items.find((item) => item.value === value).row));
       const ranked = this.ranked();
       for (const item of this.items) {
+        item.up.ariaDisabled = this.place(item) === 0; // it keeps the focus, which a disabled one would lose
+        item.down.ariaDisabled = this.place(item) === this.items.length - 1;
         item.told.textContent = this.seen ? `measured: ${told(item.found, 3)}, place ${ranked.indexOf(item.value) + 1}` : "";
         item.told.style.setProperty("--share", this.axis.share(item.found));
       }

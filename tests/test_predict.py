@@ -338,6 +338,20 @@ def test_a_finger_draws_and_does_not_scroll(site_url, open_page, id):
     assert drawn[-1] < 1e-9 if id == CURVE else drawn[0] > 1000
 
 
+def test_a_finger_that_sets_out_upwards_scrolls_and_draws_nothing(site_url, open_page):
+    page, sketch, _ = open_sketch(open_page, site_url, CURVE, width=390)
+    x, y = stroke(sketch)[3]
+    hand = page.context.new_cdp_session(page)
+    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    before = page.evaluate("scrollY")
+    gesture = dict(x=x, y=y, yDistance=-150, gestureSourceType="touch", speed=800)
+    hand.send("Input.synthesizeScrollGesture", gesture)
+    page.wait_for_function(f"scrollY > {before} + 50")
+    assert page.evaluate("localStorage.predictions ?? '{}'") == "{}"
+    hand.send("Input.synthesizeTapGesture", dict(x=x, y=y - 150, gestureSourceType="touch"))
+    page.wait_for_function("(id) => JSON.parse(localStorage.predictions ?? '{}')[id]?.drawn", arg=CURVE)  # a tap does
+
+
 def test_an_order_is_made_by_dragging_and_by_buttons(site_url, open_page):
     page, sketch, _ = open_sketch(open_page, site_url, ORDER, width=390)
     names = lambda: [int(text.split()[-1]) for text in sketch.locator(".px-grip").all_inner_texts()]  # noqa: E731
@@ -358,6 +372,8 @@ def test_an_order_is_made_by_dragging_and_by_buttons(site_url, open_page):
     assert sketch.locator(".px-moved").text_content() == "layer 2: place 4 of 6"
     sketch.get_by_role("button", name="layer 3: up").press("Enter")
     assert names()[0] == 3
+    ends = sketch.locator(".px-order [aria-disabled=true]").evaluate_all("all => all.map((e) => e.ariaLabel)")
+    assert ends == ["layer 3: up", "layer 5: down"]
 
 
 @pytest.mark.parametrize("id", [CURVE, NUMBER, ORDER])

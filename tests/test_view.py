@@ -275,6 +275,31 @@ def test_fitted_axes_are_logarithmic_or_reversed_where_they_were_and_bars_keep_t
     assert errors == []
 
 
+# ---- the buttons ----------------------------------------------------------------------------------------------------
+
+
+def test_reset_is_offered_where_there_is_something_to_reset(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    reset = page.locator("button[type=reset]")
+    for button in (".px-fit", "input[name=skip]", ".px-pin"):
+        assert reset.get_attribute("aria-disabled") == "true", button
+        page.locator(button).press("Space")
+        settle(page)
+        assert reset.get_attribute("aria-disabled") == "false", button
+        reset.press("Enter")
+        settle(page)
+    assert page.evaluate("document.activeElement.type") == "reset" and errors == []
+
+
+def test_the_link_says_what_a_press_did(page_of):
+    page, errors = page_of(curve, **CONTROLS)
+    link = page.locator(".px-link")
+    link.press("Enter")
+    page.wait_for_function("/copied|address bar/.test(document.querySelector('.px-link').textContent)")
+    page.wait_for_function("document.querySelector('.px-link').textContent === 'Link to this state'")
+    assert link.is_visible() and errors == []
+
+
 # ---- time ------------------------------------------------------------------------------------------------------------
 
 # What is said and, of each, whether it is read aloud; what a browser calls hidden, a page cannot ask for.

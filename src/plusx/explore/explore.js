@@ -459,6 +459,9 @@
       if (here) {
         const told = () => this.show(root.dataset.show ?? ""); // by a link in the text, as one comes to read it
         root.addEventListener("px-show", told);
+        const link = root.querySelector(".px-link");
+        link.ariaLive = "polite";
+        link.addEventListener("click", () => this.copyLink(link));
         if (!this.followLink() && !told()) this.update();
         return;
       }
@@ -552,7 +555,14 @@
     fit(fits) {
       this.fits = fits;
       this.fitting.setAttribute("aria-pressed", fits);
+      this.offerReset();
       this.redraw();
+    }
+
+    /** Nothing is to be reset at the start. The button keeps the focus, which a disabled one would lose. */
+    offerReset() {
+      const isStart = same(this.chosen, this.start) && !this.last && !this.pin && !this.fits;
+      this.form.querySelector("[type=reset]").ariaDisabled = isStart;
     }
 
     // -- the address
@@ -568,6 +578,13 @@
         if (state) query.set(name, new URLSearchParams(this.labels(state).filter((_, i) => state[i] !== this.state()[i])));
       }
       return `#${this.name}?${query}`;
+    }
+
+    /** A press puts the link on the clipboard, too, and says so; where a browser refuses, the address bar has it. */
+    async copyLink(link) {
+      const copied = await navigator.clipboard?.writeText(link.href).then(() => true, () => false);
+      link.textContent = copied ? "Link copied" : "Link is in the address bar";
+      setTimeout(() => (link.textContent = "Link to this state"), 2000);
     }
 
     /** Take the state from the address, if it speaks of this explorer. */
@@ -647,6 +664,7 @@
       if (result.textContent !== title || !result.firstElementChild) this.sayResult();
       this.root.querySelector(".px-figure").setAttribute("aria-label", title);
       this.root.querySelector(".px-link").href = this.link();
+      this.offerReset();
       this.diagram?.show(diagram ?? []);
       // Its place stays, and with it what is below.
       this.pinning.style.visibility = this.current.data.some(speaks) ? "" : "hidden";
