@@ -98,6 +98,13 @@
       this.show();
     }
 
+    undo(before) {
+      this.drawn = before;
+      if (before) return this.changed();
+      keep(this.name, undefined);
+      this.show();
+    }
+
     show() {
       this.button.disabled = !this.drawn;
       this.button.hidden = this.seen;
@@ -154,12 +161,14 @@
 
     drag(event) {
       event.preventDefault();
+      const before = this.drawn;
       let last = event.pointerType === "touch" ? null : this.touch(event); // a finger may be about to scroll
       const move = (each) => (last = this.touch(each, last));
       const end = new AbortController();
       this.svg.setPointerCapture(event.pointerId);
       this.svg.addEventListener("pointermove", move, end);
       this.svg.addEventListener("pointerup", (each) => last ?? this.touch(each), end);
+      this.svg.addEventListener("pointercancel", () => this.undo(before), end); // it does scroll
       for (const stop of ["pointerup", "pointercancel"]) this.svg.addEventListener(stop, () => end.abort(), end);
     }
 
