@@ -5,6 +5,7 @@
   window.addEventListener("beforeprint", () => {
     screen = dataset.theme;
     dataset.theme = "light";
+    document.querySelector(".px-goals")?.setAttribute("open", "");
   });
   window.addEventListener("afterprint", () => (dataset.theme = screen));
 })();

@@ -1,4 +1,4 @@
-"""The first page's cards: beside each chapter's question a miniature of its result, taken from that chapter's page.
+"""A miniature of each chapter's result, taken from its page: beside its question on the first page, and at its head.
 
 What is drawn are the thick lines and the bars of an explorer's first picture, as `plusx.explore` left it in the page.
 """
@@ -20,16 +20,24 @@ SHOWN = {
 SIZE, BOX, POINTS = np.array([100, 50]), "-1 -2 102 54", 40  # of all; of a line
 CARD = re.compile(r'<li><p><a [^>]*href="(chapters/(\d+)-[^"]*)".*?(?=</li>)', re.S)
 DRAWN = re.compile(r'<path d="([^"]*)" clip-path="url\(#([^)]*)\)" style="([^"]*)"')
+OPENER = re.compile(r'(<div class="px-opener">.*?)(?=</div>)', re.S)
 COLOUR = re.compile(r"(?:fill|stroke): (var\(--px-(?!grid|muted)\w+\))")
 
 
 def add_miniatures(pages: dict, outdir: Path) -> None:
-    """Into the cards of index.html, among the texts of all pages. ExtensionError: a chapter has no such picture."""
+    """Into the cards of index.html and the chapters' openers, among the texts of all pages.
+
+    ExtensionError: a chapter has no such picture.
+    """
     index = outdir / "index.html"
 
     def with_picture(card):
-        explorer = SHOWN.get(int(card[2]))
-        return card[0] + (miniature(pages[outdir / card[1]], explorer) if explorer else "")
+        explorer, chapter = SHOWN.get(int(card[2])), outdir / card[1]
+        if not explorer:
+            return card[0]
+        picture = miniature(pages[chapter], explorer)
+        pages[chapter] = OPENER.sub(rf"\g<1>{picture}", pages[chapter], count=1)
+        return card[0] + picture
 
     pages[index] = CARD.sub(with_picture, pages[index])
 

@@ -44,7 +44,8 @@ def number_chapters(pages: dict, outdir: Path) -> None:
         if number("#") and path.parent.name == "chapters":
             if own not in cards:
                 raise ExtensionError(f"numbering: index.md has no card of {own}, with its minutes and its question.")
-            minutes = f'\n<p class="px-minutes">{cards[own].minutes} minutes, and as much again with the exercises</p>'
+            takes = f"{cards[own].minutes} minutes, and as much again with the exercises"
+            minutes = f'\n<div class="px-opener"><p class="px-minutes">{takes}</p></div>'
             for place, put in [
                 (WINDOW, rf"\g<1>{number('#')}"),
                 (HEADING, rf"\g<1>{number('#')}\g<2>{minutes}"),

@@ -20,7 +20,9 @@ from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import cards
+import formulas
 import numbering
+import opener
 import predict
 import pydata_sphinx_theme
 import race
@@ -36,7 +38,8 @@ THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_the
 # What Sphinx writes for a formula, and the TeX within it.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
-# From disk a type may not be asked for so: there each file counts as of another origin.
+# The first page asks for its types before its styles are read; a chapter's first words need not wait for them. From
+# disk a type may not be asked for so: there each file counts as of another origin.
 TYPE_EARLY = """
     <script>
       if (location.protocol !== "file:") for (const name of ["source-sans", "source-serif"]) {{
@@ -109,6 +112,7 @@ def mend(outdir: Path, base: str) -> None:
     sections.index_sections(pages, outdir)
     terms.explain(pages, outdir)
     cards.add_miniatures(pages, outdir)
+    opener.fold_goals(pages)
     _join_styles(pages, outdir)
     _address_site(outdir, pages, base)
     for path, html in pages.items():
@@ -322,7 +326,9 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
     for page, html in pages.items():
         root = _static(page, outdir)
-        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />{TYPE_EARLY.format(root=root)}'
+        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />'
+        if page == outdir / "index.html":
+            one += TYPE_EARLY.format(root=root)
         pages[page] = STYLE.sub("", html).replace("</title>", f"</title>\n    {one}", 1)
 
 
@@ -339,10 +345,11 @@ def _typeset(pages: dict, static: Path) -> None:
 
     for page, html in pages.items():
         each_formula(html, lambda formula, page=page: str(found.setdefault(formula, page)))
-    request = {"fonts": "mathjax", "formulas": list(found)}
+    request = {"fonts": "mathjax", "formulas": [(*each, formulas.painted(each[0])) for each in found]}
     answer = json.loads(_node("typeset.js", request, "MathJax cannot typeset a formula"))
     drawn = dict(zip(found, answer["html"]))
     (static / "maths.css").write_text(answer["css"], encoding="utf8")
+    formulas.cut(answer["css"], static)
     for page, html in pages.items():
         pages[page] = edit(each_formula(html, drawn.__getitem__), page.name, [MATHJAX])
 

@@ -96,6 +96,8 @@ def article(site: Path, file: str, files: set[str]) -> BeautifulSoup:
         image["src"] = (site / file).parent.joinpath(unquote(image["src"])).resolve().as_uri()
     for fieldset in found.select("fieldset[disabled]"):
         del fieldset["disabled"]
+    for goals in found.select(".px-goals"):
+        goals["open"] = ""
     for block in found.find_all("pre"):
         if len(block.get_text().splitlines()) > 45:
             block["class"] = [*block.get("class", []), "long"]

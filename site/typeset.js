@@ -1,6 +1,6 @@
 /**
  * Typeset TeX with MathJax before the page is served, so that a reader loads no MathJax.
- * Reads {fonts, formulas: [[tex, display], ...]} as JSON, writes {html: [...], css}.
+ * Reads {fonts, formulas: [[tex, display, tex with colours], ...]} as JSON, writes {html: [...], css}.
  */
 const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
 
@@ -12,8 +12,8 @@ async function main() {
     startup: { typeset: false },
   });
   const adaptor = MathJax.startup.adaptor;
-  const html = input.formulas.map(([tex, display]) => {
-    const shown = MathJax.tex2chtml(tex, { display });
+  const html = input.formulas.map(([tex, display, colours]) => {
+    const shown = MathJax.tex2chtml(colours, { display });
     const problem = adaptor.tags(shown, "mjx-merror")[0];
     if (problem) throw new Error(`${adaptor.getAttribute(problem, "data-mjx-error")} in: ${tex}`);
     // As MathJax does in a page: eyes get the drawing, screen readers the MathML beside it.
@@ -21,7 +21,8 @@ async function main() {
     const spoken = adaptor.node("span", { class: "px-mathml" });
     const mathml = MathJax.tex2mml(tex, { display }).replace(/\n\s*/g, "");
     adaptor.append(shown, spoken);
-    return adaptor.outerHTML(shown).replace("</span></mjx-container>", `${mathml}</span></mjx-container>`);
+    const painted = adaptor.outerHTML(shown).replace(/class="([\w -]*?) ?(plusx-\w+)"/g, 'class="$2 $1"');
+    return painted.replace("</span></mjx-container>", `${mathml}</span></mjx-container>`);
   });
   process.stdout.write(JSON.stringify({ html, css: adaptor.textContent(MathJax.chtmlStylesheet()) }));
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import book
+import formulas
 import nbformat
 import pages
 import plotly
@@ -20,6 +21,7 @@ import pytest
 import yaml
 from browser import serve
 from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.errors import ExtensionError
 
@@ -139,11 +141,75 @@ def test_formulas_are_drawn_in_the_page_with_mathml_beside(site, page_files):
     assert loaders == []
 
 
+@pytest.mark.parametrize(
+    "tex, skip, branch",
+    [
+        ("y = F(x) + x", "x", "F(x)"),
+        (r"y = x + a\,F(x)", "x", r"a\,F(x)"),
+        (r"\mathrm{norm}(\alpha x_l + F_l(\mathrm{norm}(x_l)))", "x_l", r"F_l(\mathrm{norm}(x_l))"),
+        (r"h_{t+1} = h_t + F(h_t, x_t)", "h_t", "F(h_t, x_t)"),
+    ],
+)
+def test_what_is_added_has_its_colours(tex, skip, branch):
+    painted = formulas.painted(tex)
+    assert dict(re.findall(r"\\class{plusx-(\w+)}{(.*?)}(?= \+|$|\)$)", painted)) == {"skip": skip, "branch": branch}
+    assert re.sub(r"\\class{plusx-\w+}{(.*?)}(?= \+|$|\)$)", r"\1", painted) == tex
+
+
+@pytest.mark.parametrize("tex", ["F(x)", "x' = f(h(x) + F(x))", r"\mathrm{relu}(F(x)) + x", "F_1(x) + F_2(x + F_1(x))"])
+def test_no_other_formula_is_painted(tex):
+    assert formulas.painted(tex) == tex
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_first_formula_is_in_the_colours_of_the_drawings(site_url, open_page, theme):
+    page, _, _ = open_page(f"{site_url}/index.html", theme=theme)
+    parts = page.locator("mjx-math [class^='plusx-']").evaluate_all("""all => all.slice(0, 2).map(part => {
+        const { color, fontSize, marginTop } = getComputedStyle(part);
+        const own = getComputedStyle(document.querySelector(".plusx-hero"));
+        const named = Object.assign(document.createElement("i"), { style: `color: ${
+            own.getPropertyValue(`--px-${part.classList[0].slice(6)}`)}` });
+        part.append(named);
+        return [part.classList[0], color === getComputedStyle(named).color,
+            fontSize === getComputedStyle(part.parentElement).fontSize, marginTop]; })""")
+    assert parts == [["plusx-branch", True, True, "0px"], ["plusx-skip", True, True, "0px"]]
+
+
+def test_no_formula_is_cut_off_by_the_box_that_scrolls(site_url, open_page):
+    """⊤ is taller than its metrics say: the picture is the same where nothing is hidden."""
+    page, _, _ = open_page(f"{site_url}/chapters/18-more-than-one-stream.html")
+    formula = page.locator("mjx-container[display]").first
+    formula.scroll_into_view_if_needed()
+    page.evaluate("document.fonts.ready")
+    box = formula.bounding_box()
+    around = dict(x=box["x"], y=box["y"] - 10, width=box["width"], height=box["height"] + 20)
+    scrolling = page.screenshot(clip=around)
+    formula.evaluate("formula => formula.style.overflow = 'visible'")
+    assert page.screenshot(clip=around) == scrolling
+
+
 def test_the_fonts_of_formulas_are_in_the_site(site):
     static = site / "_static" / "plusx"
     fonts = re.findall(r'url\("?([^")]+)"?\)', (static / "maths.css").read_text())
     assert fonts
     assert [font for font in fonts if not (static / font).is_file()] == []
+
+
+def test_the_fonts_of_formulas_have_what_is_drawn_from_them_and_little_else(site):
+    static = site / "_static" / "plusx"
+    css = (static / "maths.css").read_text()
+    folder = ROOT / "node_modules" / "mathjax" / "es5" / "output" / "chtml" / "fonts" / "woff-v2"
+    drawn, size = formulas.characters(css), 0
+    assert drawn["TEX-I"] >= set("x") and drawn["TEX"] >= set("+()") and "x" not in drawn["TEX-T"]
+    for face, name in formulas.FACE.findall(css):
+        whole, ours = (TTFont(place / name) for place in (folder, static / "mathjax"))
+        there, here = (set(map(chr, font.getBestCmap() or {})) for font in (whole, ours))
+        assert here & drawn[face] == there & drawn[face], face
+        for character in here:
+            name_there, name_here = (font.getBestCmap()[ord(character)] for font in (whole, ours))
+            assert whole["hmtx"][name_there] == ours["hmtx"][name_here]
+        size += (static / "mathjax" / name).stat().st_size
+    assert size < 45_000
 
 
 def test_a_formula_that_mathjax_cannot_read_fails_the_build(tiny):

@@ -7,6 +7,7 @@ import pytest
 from book import cache_path
 from browser import CHAPTERS, ROOT
 from chapter_code import printed
+from decoding import decode, payload
 from jupyter_cache import get_cache
 
 NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
@@ -48,6 +49,21 @@ def test_the_build_printed_what_the_text_quotes(site, path):
     assert checked
     for kept, run in checked:
         assert printed(run) == printed(kept), kept.id
+
+
+def test_every_state_of_an_explorer_answers_in_eight_words(site, path):
+    """The first sentence of its title, which explore.js shows large; what it sets small is not counted."""
+    page = site / "chapters" / f"{path.stem}.html"
+    for name in re.findall(r'id="(explore-\w+)"', page.read_text("utf8")):
+        figure, leaves = decode(payload(page, name))
+        titles = next((leaf["values"] for leaf in leaves if leaf["path"] == ["title"]), [figure["title"]])
+        for title in titles:
+            ends = (end.start() for end in re.finditer(r"\. (?=(.))", title) if end[1].isupper())
+            first = title[: next(ends, None)]
+            words = re.findall(r"\S*\w\S*", re.sub(r"\([^()]* to [^()]*\)", "", first))
+            assert 1 <= len(words) <= 8, (name, title)
+            assert not re.match(r"[a-z]{2}", first), (name, title)
+            assert not re.search(r"\de[+-]\d|(?<![\w.-])-\d|\bnan\b|\binf\b|−0\.?0*\b(?![.\d])", title), (name, title)
 
 
 def test_prose_quotes_only_what_is_printed_set_or_cited(path):

@@ -66,6 +66,18 @@ def test_an_axis_of_powers_has_its_labels():
     assert log_axis("rate", -1, 0, ticks=[0.1, 0.3, 1])["ticktext"] == ["0.1", "0.3", "1"]
 
 
+def test_a_title_writes_numbers_as_a_book_does():
+    read = {
+        "1.9e-41 times": "1.9 × 10⁻⁴¹ times",
+        "2e+15 (1.5e+15 to 1e+16)": "2 × 10¹⁵ (1.5 × 10¹⁵ to 10¹⁶)",
+        "<1e-14": "<10⁻¹⁴",
+        "left of x -0.03, max(x, -3)": "left of x −0.03, max(x, −3)",
+        "ResNet-18, pre-norm, 3-1, 0.5": "ResNet-18, pre-norm, 3-1, 0.5",
+    }
+    axis = panel(line([0], [0], "l"), x=dict(title="x"), y=dict(title="y"))
+    assert {title: figure(title, axis)["layout"]["title"] for title in read} == read
+
+
 def test_the_last_panel_needs_an_axis():
     with pytest.raises(ValueError, match="figure: the last panel has no x"):
         figure("t", panel(bars([1], [1], "b"), x=dict(), y=dict()), panel(bars([1], [1], "b"), y=dict()))

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import cards
 import numbering
 import pytest
 from browser import ROOT
@@ -80,3 +81,10 @@ MARKED = """async () => {
 def test_the_contents_mark_the_section_that_is_read_wherever_one_is(number, site_url, open_page):
     page, _, errors = open_page(f"{site_url}/chapters/{CHAPTERS[number][1]}.html")
     assert page.evaluate(MARKED) == [] and errors == []
+
+
+def test_a_chapter_opens_with_its_picture_and_what_one_can_do_after_it_folded(soups):
+    for number, soup in soups.items():
+        assert bool(soup.select_one(".px-opener > .px-minutes + svg.plusx-card")) == (number in cards.SHOWN)
+        (goals,) = soup.select("details.px-goals")
+        assert not goals.has_attr("open") and len(goals.select("li")) >= 2

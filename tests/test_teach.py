@@ -205,7 +205,8 @@ def test_each_link_of_a_lesson_opens_the_state_that_is_spoken_of(site, open_page
         says = root.locator(".px-result").text_content()
         after = link.next_sibling if isinstance(link.next_sibling, str) else ""
         claim = re.match(r":([^;|]*)", after)
-        for part in re.findall(r"\d[\d.]*(?:e[+-]?\d+)?|explodes|vanishes|arrives", claim[1]) if claim else ():
+        parts = r"\d[\d.]*(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?|explodes|vanishes|arrives"
+        for part in re.findall(parts, claim[1]) if claim else ():
             compared += 1
             assert re.search(rf"(?<![\d.]){re.escape(part)}0?(?!\d)", says), (part, says, link)
     assert compared > 40

@@ -4,9 +4,13 @@ Here lives how lines, axes and panels look and where they stand. Chapters comput
 plotly, draws it. A word for what is drawn gives a list of traces or shapes, which `panel` puts into one plot.
 """
 
+import re
+
 import numpy as np
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_TIMES = re.compile(r"(\d(?:\.\d+)?)e([+-]\d+)")  # 1.1e-08, as Python writes it
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 _HEIGHTS = {1: 400, 2: 560}  # of a figure with so many panels, in pixels; more have 640
 _LABELLED, _BARE = 70, 20  # between two panels, in pixels: with the upper one's axis and without
 _MARGINS = 72  # above and below all panels, in pixels
@@ -114,7 +118,21 @@ def _power(value):
     exponent = round(np.log10(value))
     if abs(exponent) < 3 or not np.isclose(value, 10.0**exponent):
         return f"{value:g}"
+    return _ten_to(exponent)
+
+
+def _ten_to(exponent):
     return "10" + str(exponent).translate(_RAISED)
+
+
+def _as_read(title):
+    """1.1e-08 as 1.1 × 10⁻⁸, and a minus as long as a plus."""
+
+    def written(number):
+        times, power = number[1], _ten_to(int(number[2]))
+        return power if times == "1" else f"{times} × {power}"
+
+    return _MINUS.sub("−", _TIMES.sub(written, title))
 
 
 def panel(*parts, y, x=None, tall=1, square=False):
@@ -166,7 +184,7 @@ def figure(title, *panels, height=None, diagram=""):
     height = height or _HEIGHTS.get(len(panels), 640)
     gaps = [(_BARE if each["x"] is None else _LABELLED) / (height - _MARGINS) for each in panels[:-1]]
     room = (1 - sum(gaps)) / sum(each["tall"] for each in panels)
-    data, layout, top, xs, ys = [], dict(title=title, height=height, shapes=[]), 1.0, 1, 1
+    data, layout, top, xs, ys = [], dict(title=_as_read(title), height=height, shapes=[]), 1.0, 1, 1
     for each, gap in zip(panels, [*gaps, 0]):
         row = each.get("beside", [each])
         bottom = top - room * each["tall"]

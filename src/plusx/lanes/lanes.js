@@ -690,6 +690,7 @@
         this.engine.end();
         this.engine = null;
         this.turn = null;
+        this.patience *= 2; // a slow machine's next worker needs more, or it is lost again, and again
         const { count } = this;
         this.say("The worker that computed was lost; it is started again.");
         await this.loadStep(() => this.again(count));

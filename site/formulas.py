@@ -1,0 +1,58 @@
+"""How formulas look: the addition that the book is about in its colours, and typefaces that hold what is drawn.
+
+MathJax's typefaces have a tenth of their bytes left; fontTools cuts them.
+"""
+
+import logging
+import re
+from pathlib import Path
+
+from fontTools import subset
+
+FACE = re.compile(r"font-family: MJX(TEX[\w-]*);\s*src: url\(\"mathjax/([^\"]+)\"\)")
+DRAWN = re.compile(r"(mjx-[^{}]*)::(?:before|after) *\{[^}]*?content: \"((?:[^\"\\]|\\.)*)\"")
+INDEX = r"(?:_(?:\w|\{[^{}]*\}))?"
+SKIP = rf"(?<![\w\\])[xh]{INDEX}(?![\w(])"
+BRANCH = rf"(?:a(?:\\,| ) *)?F{INDEX}\((?:[^()]|\([^()]*\))*\)"
+ADDITION = re.compile(rf"(?P<skip>{SKIP}) \+ (?P<branch>{BRANCH})|(?P<first>{BRANCH}) \+ (?P<second>{SKIP})")
+CODE = re.compile(r"\\([0-9A-Fa-f]+) ?")
+
+
+def painted(tex: str) -> str:
+    """The TeX of a formula with one branch, added to what passes it by: both in their colours; any other as it is."""
+
+    def paint(sum):
+        if sum["skip"]:
+            return f"\\class{{plusx-skip}}{{{sum['skip']}}} + \\class{{plusx-branch}}{{{sum['branch']}}}"
+        return f"\\class{{plusx-branch}}{{{sum['first']}}} + \\class{{plusx-skip}}{{{sum['second']}}}"
+
+    return ADDITION.sub(paint, tex) if tex.count("F") == 1 else tex
+
+
+def characters(css: str) -> dict[str, set[str]]:
+    """Typeface -> what formulas draw from it, by the stylesheet that MathJax wrote for them.
+
+    A rule for a character names its typeface, if it is not the usual one; the parts of what is stretched, such as a
+    tall brace, may stand in any.
+    """
+    found = {face: set() for face, _ in FACE.findall(css)}
+    for rule, content in DRAWN.findall(css):
+        drawn = CODE.sub(lambda code: chr(int(code[1], 16)), content)
+        named = re.search(r"\.(TEX-\w+)", rule)
+        for face in found if "stretchy" in rule else [named[1] if named else "TEX"]:
+            found[face].update(drawn)
+    return found
+
+
+def cut(css: str, static: Path) -> None:
+    """Leave in each typeface beside the stylesheet what its formulas draw."""
+    logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
+    files, options = dict(FACE.findall(css)), subset.Options(flavor="woff", hinting=False, layout_features=[])
+    options.drop_tables += ["FFTM"]
+    for face, drawn in characters(css).items():
+        path = static / "mathjax" / files[face]
+        font = subset.load_font(path, options)
+        cutter = subset.Subsetter(options)
+        cutter.populate(text="".join(sorted(drawn)))
+        cutter.subset(font)
+        subset.save_font(font, path, options)
