@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .sources import sources
 from .train import progress, without_bars
@@ -22,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "chapters" / "evidence"
 BEGUN = ROOT / "_build" / "evidence"  # a file for each point that is done, also of a run that was stopped
 SAME = 1e-3  # relative: rounding of one processor against another's, after some hundred steps in float64
+ATEN = torch.ops.aten
+ROUNDED = ATEN.mm, ATEN.bmm, ATEN.addmm, ATEN.baddbmm, ATEN.convolution, ATEN.convolution_backward
 
 
 class Disagreement(Exception):
@@ -35,12 +38,13 @@ def evidence(seeds, **grid):
     first; `loss` (seeds,) is what `Evidence.best` goes by.
     seeds: how many; they are 0, 1, 2 ...
     grid: the values of each argument, JSON's strings and numbers. Seed 0 at the first of each is what every
-        build runs again, so begin with what costs least.
+        build runs again, so begin with what costs least, and with a net that does not amplify rounding.
 
     The result is read from chapters/evidence/FUNCTION.json as long as that was made by this code, this torch and
     this grid. Otherwise a notebook says what has changed and measures anew.
 
-    Disagreement: the book is being built, and the file is missing, outdated, or not what the code gives.
+    Disagreement: the book is being built, and the file is missing, outdated, or not what the code gives; or it is
+    being made, and on another processor the first point would not give it again.
     """
 
     def settled(function):
@@ -50,6 +54,26 @@ def evidence(seeds, **grid):
         return result
 
     return settled
+
+
+class LastBit(TorchDispatchMode):
+    """While it is entered, products of matrices and convolutions round otherwise, as they do on another processor.
+
+    The same product is rounded the same way each time.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.lot = torch.Generator()
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        given = call(*args, **(kwargs or {}))
+        if call.overloadpacket in ROUNDED:
+            for each in given if isinstance(given, tuple) else [given]:
+                if each is not None and each.is_floating_point():
+                    bits = torch.randint(-1, 2, each.shape, generator=self.lot.manual_seed(0))
+                    each.mul_(1 + torch.finfo(each.dtype).eps * bits.to(each.dtype))
+        return given
 
 
 class Evidence:
@@ -74,6 +98,7 @@ class Evidence:
         asked, built = os.environ.get("PLUSX_EVIDENCE"), os.environ.get("PLUSX_EXPLORE") == "static"
         change = self.change()
         if change and asked:
+            self.round_otherwise()
             self.kept = self.measure()
             self.keep()
         elif change and built:
@@ -152,11 +177,23 @@ class Evidence:
 
     def again(self):
         """Run seed 0 at the first point: a sentence if it does not give what was kept, relative to `SAME`."""
-        for name, new in self.run([0], self.points[0]).items():
-            old = self.kept["values"][0][name][:1]
-            if not np.allclose(new, old, rtol=SAME, atol=SAME**2, equal_nan=True):
-                return f"{self.name}, seed 0 at the first point: {name} is {new}, and the kept result says {old}."
+        old = {name: values[:1] for name, values in self.kept["values"][0].items()}
+        if fault := _difference(self.run([0], self.points[0]), old):
+            what, new, kept = fault
+            return f"{self.name}, seed 0 at the first point: {what} is {new}, and the kept result says {kept}."
         return ""
+
+    def round_otherwise(self):
+        """Disagreement: seed 0 at the first point is moved by how products are rounded."""
+        usual = self.run([0], self.points[0])
+        with LastBit():
+            moved = self.run([0], self.points[0])
+        if fault := _difference(moved, usual):
+            what, new, old = fault
+            raise Disagreement(
+                f"{self.name}: at {self.points[0]} rounding moves {what} of seed 0 from {old} to {new}, so "
+                "another processor would not give it again. Begin the grid with another point."
+            )
 
     def compare(self, new):
         """Other processors lead single runs elsewhere: each new median lies within the kept seeds' range.
@@ -185,6 +222,14 @@ class Evidence:
         """The point with the lowest median loss over the values of one argument, such as the learning rate."""
         found = [self.at(**point, **{over: value}) for value in self.grid[over]]
         return min(found, key=lambda each: np.median(each.loss))
+
+
+def _difference(new, old):
+    """The first name, with both values, that is not the same but for rounding; None if there is none."""
+    for name, values in new.items():
+        if not np.allclose(values, old[name], rtol=SAME, atol=SAME**2, equal_nan=True):
+            return name, values, old[name]
+    return None
 
 
 def _rounded(values):
