@@ -9,7 +9,6 @@ import json
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import hero
@@ -61,6 +60,11 @@ def cache_path(srcdir: Path) -> Path:
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
+
+
+def kept_beside(srcdir: Path, *names: str) -> Path:
+    """The folder of what a build makes once, such as nets."""
+    return Path(srcdir, "_build", f".{names[0]}", *names[1:])
 
 
 def _from_npm(name: str) -> Path:
@@ -122,7 +126,7 @@ def _equip_panel(app, kind, context):
     # Some servers do not know .mjs.
     copy_asset_file(str(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(static / "ort.wasm.bundle.min.js"))
     files = {}
-    for name, path in _nets(kind, Path(app.srcdir) / "_build" / ".nets" / kind).items():
+    for name, path in export_nets(kind, kept_beside(app.srcdir, "nets", kind)).items():
         copy_asset_file(str(path), str(static))
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
     context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
@@ -181,13 +185,7 @@ def _equip_hero(app, pagename, templatename, context, doctree):
         app.add_css_file(f"plusx/{asset}")
     for asset in ["diagram.js", "hero.js"]:
         app.add_js_file(f"plusx/{asset}", defer="defer")
-    made = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors", ROOT / "requirements.txt"]
-    kept = Path(app.srcdir) / "_build" / ".hero"
-    kept.mkdir(parents=True, exist_ok=True)
-    texts = kept / _named_after(made, "texts.json")
-    _put(texts, lambda part: subprocess.run([sys.executable, HERE / "hero.py", part], check=True))
-    for other in set(kept.iterdir()) - {texts}:
-        other.unlink()
+    texts = write_hero(kept_beside(app.srcdir, "hero"))
     context["body"] = body.replace(hero.PLACE, hero.markup(json.loads(texts.read_text(encoding="utf8"))))
 
 
@@ -201,8 +199,8 @@ def _equip_race(app, pagename, templatename, context, doctree):
         app.add_js_file(f"plusx/{asset}", defer="defer")
 
 
-def _nets(kind: str, kept: Path) -> dict[str, Path]:
-    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: 10 s a net."""
+def export_nets(kind: str, kept: Path) -> dict[str, Path]:
+    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net."""
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
     makers = [
         *PANELS[kind],
@@ -213,17 +211,29 @@ def _nets(kind: str, kept: Path) -> dict[str, Path]:
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
     kept.mkdir(parents=True, exist_ok=True)
-    files = {"runtime": kept / _named_after([runtime], "runtime.bin")}
-    writers = [lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))]
-    for net, own in inputs.items():
-        files[net] = kept / _named_after([*own, *makers], f"{net}.onnx")
-        command = [sys.executable, "-m", f"plusx.{kind}.export", net]
-        writers.append(lambda part, command=command: subprocess.run([*command, part], check=True))
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(_put, files.values(), writers))
+    files = {net: kept / _named_after([*own, *makers], f"{net}.onnx") for net, own in inputs.items()}
+    parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
+    if parts:  # by one process, which knows torch's exporter after the first
+        pairs = [str(word) for pair in parts.items() for word in pair]
+        subprocess.run([sys.executable, "-m", f"plusx.{kind}.export", *pairs], check=True)
+    for net, part in parts.items():
+        part.rename(files[net])
+    files["runtime"] = kept / _named_after([runtime], "runtime.bin")
+    _put(files["runtime"], lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
     for other in set(kept.iterdir()) - set(files.values()):
         other.unlink()
     return files
+
+
+def write_hero(kept: Path) -> Path:
+    """The file of what the first page's net writes, made once for what it depends on: 10 s."""
+    made = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors", ROOT / "requirements.txt"]
+    kept.mkdir(parents=True, exist_ok=True)
+    texts = kept / _named_after(made, "texts.json")
+    _put(texts, lambda part: subprocess.run([sys.executable, HERE / "hero.py", part], check=True))
+    for other in set(kept.iterdir()) - {texts}:
+        other.unlink()
+    return texts
 
 
 def _named_after(paths, name: str) -> str:

@@ -18,9 +18,10 @@ from pathlib import Path
 # Two kernels share two cores: one thread each, set before any kernel inherits it.
 os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
 
+import hero  # noqa: E402
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
-from book import HERE, PACKAGE, ROOT, STAMP, cache_path  # noqa: E402
+from book import HERE, PACKAGE, PANELS, ROOT, STAMP, cache_path, export_nets, kept_beside, write_hero  # noqa: E402
 from editions import EDITIONS  # noqa: E402
 from filelock import FileLock  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
@@ -130,14 +131,31 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     return failure
 
 
+def made_ahead(pages: list[Path], book: Path) -> list[tuple]:
+    """Calls that make what Sphinx would make later with one core idle: nets of panels, and the first page's texts."""
+    code = "".join(page.read_text(encoding="utf8") for page in pages)
+    calls = [(export_nets, kind, kept_beside(book, "nets", kind)) for kind in PANELS if f"from plusx.{kind} " in code]
+    first = book / "index.md"
+    if first.exists() and hero.PLACE in first.read_text(encoding="utf8"):
+        calls.append((write_hero, kept_beside(book, "hero")))
+    return calls
+
+
+async def make(slots, call, *given) -> None:
+    async with slots:
+        await asyncio.to_thread(call, *given)
+
+
 async def run_all(book: Path, timeout: int) -> list[str]:
     """Run the notebooks that changed, and return their failures."""
     path = cache_path(book)
     cache, slots = get_cache(path), asyncio.Semaphore(KERNELS)
     print(f"Notebooks ({path.relative_to(book)}):", flush=True)
-    # The last chapter runs longest, and would else run alone at the end.
-    jobs = (run(page, book, cache, timeout, slots) for page in reversed(notebooks(book)))
-    failures = [failure for failure in await asyncio.gather(*jobs) if failure]
+    # What runs longest would else run alone at the end: nets, then the last chapters.
+    pages = [*reversed(notebooks(book))]
+    ahead = (make(slots, *call) for call in made_ahead(pages, book))
+    jobs = (run(page, book, cache, timeout, slots) for page in pages)
+    failures = [failure for failure in await asyncio.gather(*ahead, *jobs) if failure]
     for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other)

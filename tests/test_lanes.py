@@ -12,12 +12,14 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from book import FUNCTIONS, ORT, PACKAGE, _from_npm, _nets
+from book import FUNCTIONS, ORT, PACKAGE, _from_npm, export_nets
 from browser import ROOT, serve
 from chapter_code import chapter_code
 
 from plusx import sorter, step
+from plusx.evidence import Disagreement
 from plusx.lanes import Challenge, Preset, lanes, race
+from plusx.lanes.kept import KEPT, kept, kept_in
 from plusx.lanes.live import Live
 from plusx.lanes.page import LABELS, markup
 from plusx.markup import equipped, states_beside
@@ -39,7 +41,7 @@ LANES = "document.querySelector('.plusx-lanes').plusx"
 @pytest.fixture(scope="session")
 def nets():
     """The files that the page's worker loads, as the build makes them."""
-    return _nets("lanes", ROOT / "_build" / ".nets" / "lanes")
+    return export_nets("lanes", ROOT / "_build" / ".nets" / "lanes")
 
 
 def shown_by(chapter, *cells):
@@ -183,6 +185,57 @@ def test_files_are_small_and_hold_no_weights(nets):
         held = [np.prod(weight.dims) for weight in model.graph.initializer if weight.data_type == 1]
         assert max(held, default=0) == most
         assert code.COUNT == model.graph.input[0].type.tensor_type.shape.dim[0].dim_value
+
+
+@pytest.fixture(scope="module")
+def presets():
+    """Those of the whole book, by name."""
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("plusx.lanes.lanes", lambda presets, *_, **__: found.extend(presets))
+        chapter_code("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters")
+    torch.set_default_dtype(torch.float32)
+    torch.set_flush_denormal(False)
+    return {preset.name: preset for preset in found}
+
+
+def test_each_preset_of_the_book_has_its_kept_run_and_no_other_is_there(presets):
+    assert sorted(map(kept_in, presets.values())) == sorted(KEPT.iterdir())
+
+
+@pytest.mark.parametrize("name", ["ReZero", "Skips cut at step 100", "Norm before or after"])
+def test_a_run_is_of_steps_one_after_the_other(presets, name):
+    preset = presets[name]
+    run = race.trained(preset, 20)
+    for changes, loss, gradient, seen in zip((preset.A, preset.B), run["loss"], run["gradient"], run["seen"]):
+        words = race.filled(changes, race.KINDS[preset.task])
+        alone = race.Training(race.KINDS[preset.task].code.Lane(), preset.task, 0, words)
+        took = [alone.step(words) for _ in range(20)]
+        torch.testing.assert_close(loss, torch.stack([each.loss for each in took]), rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(gradient[0], took[-1].gradient, rtol=1e-2, atol=1e-3)
+        last = alone.look(words)
+        if len(seen[-1]) == 1:
+            assert seen[-1].item() == pytest.approx(last.mean().item(), abs=0.01)
+        else:
+            assert (seen[-1] - last).abs().max() < 0.01
+
+
+def test_a_kept_run_that_begins_otherwise_is_refused_and_where_none_is_kept_one_is_trained(
+    presets, tmp_path, monkeypatch
+):
+    preset = presets["Norm before or after"]
+    run = dict(np.load(kept_in(preset)))
+    monkeypatch.setattr("plusx.lanes.kept.KEPT", tmp_path)
+    np.savez(kept_in(preset), **run)
+    assert kept(preset)["loss"].shape == (2, 300)
+    run["loss"][1, 2] *= 1.01
+    np.savez(kept_in(preset), **run)
+    with pytest.raises(Disagreement, match="'Norm before or after' begins with losses"):
+        kept(preset)
+    assert kept_in(preset) != kept_in(preset._replace(A={"rate": "0.01"}))
+    kept_in(preset).unlink()
+    monkeypatch.setattr("plusx.lanes.kept.trained", lambda preset: "trained")
+    assert kept(preset) == "trained"
 
 
 # ---- before the step is loaded ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import os
 from typing import NamedTuple
 
 from ..explore.saved import show
+from .kept import keep
 from .live import Live, saved
 from .page import fragment, markup
 from .race import KINDS, check
@@ -62,7 +63,10 @@ def lanes(presets, challenges=(), closed=""):
     kinds = {KINDS[each.task].name for each in (*presets, *challenges)}
     if len(kinds) > 1:
         raise ValueError(f"lanes: the tasks are for a {' and a '.join(sorted(kinds))}; give each a panel of its own.")
-    if os.environ.get("PLUSX_EXPLORE") == "static":
+    if os.environ.get("PLUSX_EVIDENCE"):
+        for preset in presets:
+            keep(preset)
+    elif os.environ.get("PLUSX_EXPLORE") == "static":
         from IPython.display import HTML, display
 
         display(HTML(fragment(presets, challenges, closed)))

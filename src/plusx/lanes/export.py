@@ -66,4 +66,5 @@ def export(name, path):
 
 
 if __name__ == "__main__":
-    export(*sys.argv[1:])
+    for pair in zip(sys.argv[1::2], sys.argv[2::2]):
+        export(*pair)

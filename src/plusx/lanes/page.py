@@ -14,7 +14,8 @@ from ..explore.controls import Control
 from ..explore.diagram import draw
 from ..markup import opening, states
 from ..step import examples
-from .race import EVERY, KEPT, KINDS, filled, kept_runs
+from .kept import kept
+from .race import EVERY, KEPT, KINDS, filled
 
 TITLES = {
     "line": "A function of one number",
@@ -129,8 +130,8 @@ def markup(presets, challenges, closed="", before=""):
 
 def fragment(presets, challenges, closed):
     """The lanes' HTML for a page without a kernel, with the kept runs of all presets."""
-    runs = kept_runs(presets)
-    payload = base64.b64encode(gzip.compress(pack(presets, runs), 9, mtime=0)).decode()
+    runs = [kept(preset) for preset in presets]
+    payload = base64.b64encode(gzip.compress(pack(runs), 9, mtime=0)).decode()
     before = f"""<noscript><p class="px-message">To train needs JavaScript, the table below does not.</p></noscript>
 <details class="pg-table"><summary>The presets as a table</summary>
 <div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{table(presets, runs)}</div>
@@ -146,25 +147,17 @@ def drawings(look):
     return {"".join(map(str, state)): draw(look.line, look.controls, state) for state in states}
 
 
-def pack(presets, runs):
+def pack(runs):
     """All numbers in 16 bits, the low bytes, then the high ones, which compress better apart.
 
     A loss, a gradient and a branch by its logarithm, from 1e-12 to 1e12, with 65535 for what is not a number; what is
-    seen from -4 to 4, of the line each eighth point, of the plane all, else the share that is told right.
+    seen from -4 to 4.
     """
     words = []
-    for at, preset in enumerate(presets):
-        for lane in (2 * at, 2 * at + 1):
-            for name in ("loss", "gradient", "branch"):
-                words.append(logarithm(runs[name][:, lane]))
-            seen = runs["seen"][:, lane]
-            if preset.task == "line":
-                seen = seen[:, ::8]
-            elif preset.task == "spirals":
-                seen = (100 * seen).round() / 100
-            else:
-                seen = seen.mean(1)
-            words.append((seen.nan_to_num(4).clamp(-4, 4) + 4) * 65535 / 8)
+    for run in runs:
+        for lane in range(2):
+            words += [logarithm(run[name][lane]) for name in ("loss", "gradient", "branch")]
+            words.append((run["seen"][lane].nan_to_num(4).clamp(-4, 4) + 4) * 65535 / 8)
     numbers = np.concatenate([part.double().numpy().ravel() for part in words])
     return np.rint(numbers).astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
 
@@ -177,9 +170,8 @@ def logarithm(x):
 def table(presets, runs):
     """The loss of each preset's lanes: before the first step, and over the last 20."""
     rows = []
-    for at, preset in enumerate(presets):
-        for lane, name in enumerate("AB"):
-            loss = runs["loss"][:, 2 * at + lane]
+    for preset, run in zip(presets, runs):
+        for loss, name in zip(run["loss"], "AB"):
             told = [
                 f"{loss[0]:.2f}",
                 f"{loss[-EVERY:].mean():.3f}" if loss[-EVERY:].isfinite().all() else "not a number",

@@ -147,37 +147,41 @@ class Training:
         return self.lane.look(self.state[0], read(self.task, words))
 
 
-def kept_runs(presets):
-    """Both lanes of each preset, all of one kind, trained together for KEPT steps in float32, seed 0.
+def trained(preset, steps=KEPT):
+    """Both lanes of a preset, trained together in float32, seed 0.
 
-    loss: (KEPT, lanes). gradient, branch: (KEPT / EVERY, lanes, blocks), at each EVERY-th step. seen: one more, with
-    what was to be seen at the start: (KEPT / EVERY + 1, lanes, points). The lanes are A and B of the first preset, and
-    so on.
+    loss: (2, steps). gradient, branch: (2, steps / EVERY, blocks), at each EVERY-th step. seen: (2, steps / EVERY + 1,
+    points), before the first step and after each EVERY-th: of the line each eighth point, of the plane all, else the
+    share that is told right.
     """
-    kind = KINDS[presets[0].task]
+    kind = KINDS[preset.task]
     lane = kind.code.Lane()
-    tasks = [preset.task for preset in presets for _ in "AB"]
-    words = [filled(changes, kind) for preset in presets for changes in (preset.A, preset.B)]
-    state = tuple(map(torch.stack, zip(*(begun(lane, task, 0, each) for task, each in zip(tasks, words)))))
+    words = [filled(changes, kind) for changes in (preset.A, preset.B)]
+    state = tuple(map(torch.stack, zip(*(begun(lane, preset.task, 0, each) for each in words))))
     found = {"loss": [], "gradient": [], "branch": [], "seen": []}
     take, look = vmap(lane.step, in_dims=(0, 0, 0, None, None, 0)), vmap(lane.look)
 
     def settings():
-        return kind.code.Setting(*map(torch.stack, zip(*map(read, tasks, words))))
+        return kind.code.Setting(*map(torch.stack, zip(*(read(preset.task, each) for each in words))))
+
+    def seen():
+        points = look(state[0], s)
+        if preset.task == "line":
+            return points[:, ::8]
+        return (100 * points).round() / 100 if preset.task == "spirals" else points.mean(1, keepdim=True)
 
     s = settings()
-    for count in range(KEPT):
+    for count in range(steps):
         if count % EVERY == 0:
-            found["seen"].append(look(state[0], s))
-        for at, preset in enumerate(presets):
-            if preset.then and preset.then[0] == count:
-                words[2 * at + 1] |= preset.then[1]
-                s = settings()
+            found["seen"].append(seen())
+        if preset.then and preset.then[0] == count:
+            words[1] |= preset.then[1]
+            s = settings()
         took = take(*state, number(count + 1), kind.code.batch(0, count + 1), s)
         state = took[:3]
         found["loss"].append(took.loss)
         if (count + 1) % EVERY == 0:
             found["gradient"].append(took.gradient)
             found["branch"].append(took.branch)
-    found["seen"].append(look(state[0], s))
-    return {name: torch.stack(each) for name, each in found.items()}
+    found["seen"].append(seen())
+    return {name: torch.stack(each, 1) for name, each in found.items()}

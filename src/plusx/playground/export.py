@@ -76,4 +76,5 @@ def strip(model):
 
 
 if __name__ == "__main__":
-    export(*sys.argv[1:])
+    for pair in zip(sys.argv[1::2], sys.argv[2::2]):
+        export(*pair)
