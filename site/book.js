@@ -1,13 +1,18 @@
 /* Paper is light, whatever the screen is; explorers follow the theme. */
 (() => {
   const { dataset } = document.documentElement;
-  let screen;
+  let theme;
+  let folded;
   window.addEventListener("beforeprint", () => {
-    screen = dataset.theme;
+    theme = dataset.theme;
     dataset.theme = "light";
-    document.querySelector(".px-goals")?.setAttribute("open", "");
+    folded = document.querySelector(".px-goals:not([open])");
+    folded?.setAttribute("open", "");
   });
-  window.addEventListener("afterprint", () => (dataset.theme = screen));
+  window.addEventListener("afterprint", () => {
+    dataset.theme = theme;
+    folded?.removeAttribute("open");
+  });
 })();
 
 /* A box that scrolls sideways must be reachable by keyboard; one that does not is no tab stop. */

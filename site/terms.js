@@ -20,11 +20,12 @@
     shown = link;
     card.replaceChildren(...said.cloneNode(true).childNodes);
     card.hidden = false;
-    const [at, article] = [link.getClientRects()[0], card.offsetParent.getBoundingClientRect()];
-    const below = at.bottom + card.offsetHeight + 12 < innerHeight;
-    const left = Math.min(at.left, document.documentElement.clientWidth - card.offsetWidth - 12);
+    const [lines, article] = [link.getClientRects(), card.offsetParent.getBoundingClientRect()];
+    const [first, last] = [lines[0], lines[lines.length - 1]]; // a term can break over two lines
+    const below = last.bottom + card.offsetHeight + 12 < innerHeight;
+    const left = Math.min((below ? last : first).left, document.documentElement.clientWidth - card.offsetWidth - 12);
     card.style.left = `${Math.max(left, 12) - article.left}px`;
-    card.style.top = `${(below ? at.bottom + 4 : at.top - card.offsetHeight - 4) - article.top}px`;
+    card.style.top = `${(below ? last.bottom + 4 : first.top - card.offsetHeight - 4) - article.top}px`;
     link.setAttribute("aria-describedby", card.id);
   }
 

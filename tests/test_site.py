@@ -533,7 +533,10 @@ def test_on_paper_an_explorer_shows_its_state_in_dark_on_white(site_url, sample,
     assert root.locator(".px-plot .main-svg").first.is_visible() and root.locator(".px-controls").is_visible()
     for hidden in (".px-actions", ".px-data"):
         assert not root.locator(hidden).is_visible(), hidden
+    goals = page.locator(".px-goals li").first
+    assert goals.is_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not goals.is_visible()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark" and errors == []
 
 

@@ -76,6 +76,23 @@ def test_the_mouse_and_the_focus_show_what_a_term_means_and_escape_hides_it(
     assert not card.is_visible() and errors == []
 
 
+def test_no_card_covers_its_own_term_where_it_breaks_over_lines(site_url, open_page):
+    page, _, _ = open_page(f"{site_url}/{CHAPTER}", width=390)
+    covered = page.evaluate(
+        """([term, card]) => [...document.querySelectorAll(term)].map((link) => {
+            link.scrollIntoView({ block: "center", behavior: "instant" });
+            link.dispatchEvent(new PointerEvent("click", { pointerType: "touch", bubbles: true, cancelable: true }));
+            const box = document.querySelector(card).getBoundingClientRect();
+            const lines = [...link.getClientRects()];
+            const apart = lines.every((line) => line.bottom <= box.top || line.top >= box.bottom);
+            return [lines.length, box.height > 0 && apart];
+        })""",
+        [TERM, CARD],
+    )
+    assert max(lines for lines, _ in covered) == 2
+    assert [shown for _, shown in covered] == [True] * len(covered)
+
+
 def test_a_first_tap_explains_and_a_second_follows(site_url, launch):
     context = launch(False).new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = context.new_page()

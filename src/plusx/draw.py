@@ -74,7 +74,7 @@ def heat(x, y, z, name, low, high, text=None, **look):
         return [grid]
     dark = np.asarray(z, float) < low + 0.6 * (high - low)
     across, down = (axis.ravel() for axis in np.meshgrid(np.asarray(x, float), np.asarray(y, float)))
-    cells = np.array(text, object)
+    cells = np.array([[_as_read(cell) for cell in row] for row in text], object)
     return [grid] + [
         trace
         for colour, here in (("#ffffff", dark), ("#000000", ~dark))
