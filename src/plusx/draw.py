@@ -66,8 +66,8 @@ def words(x, y, text, colour="ink", **font):
 def heat(x, y, z, name, low, high, text=None, **look):
     """A grid of colours from low to high, which can have text in each cell.
 
-    x: (columns,). y: (rows,). z: (rows, columns). text: rows of words or numbers, white on dark cells and black on light ones.
-    look: what else plotly's heatmap takes.
+    x: (columns,). y: (rows,). z: (rows, columns). text: rows of words or numbers, white on dark
+    cells and black on light ones. look: what else plotly's heatmap takes.
     """
     grid = dict(type="heatmap", x=x, y=y, z=z, name=name, zmin=low, zmax=high, colorscale="Viridis") | look
     if text is None:
