@@ -126,9 +126,11 @@
     act();
   }
 
-  /** Go to the slide that has what was shown, or the next part of the page that is on one. */
+  const top = () => slides[at].find((node) => !isHeading(node));
+
+  /** Go to the slide that has what began this one, or the next part of the page that is on one. */
   function stay() {
-    const shown = slides[at].at(-1);
+    const shown = top();
     split();
     const isAt = (node) => node === shown || shown.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING;
     const found = slides.findIndex((nodes) => isAt(nodes.at(-1)));
@@ -163,7 +165,7 @@
   }
 
   function leave() {
-    const [first] = slides[at].filter((node) => !isHeading(node));
+    const first = top();
     slides = [];
     bar.remove();
     document.removeEventListener("keydown", press);
