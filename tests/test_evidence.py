@@ -251,6 +251,16 @@ def test_a_build_runs_one_seed_again_and_a_changed_number_fails_it(page, capsys)
     assert "and the kept result says" in capsys.readouterr().out
 
 
+def test_products_are_rounded_otherwise_by_their_last_bit_and_the_same_way_each_time():
+    lot = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(6, 6, dtype=torch.float64, generator=lot) for _ in range(2))
+    with library.LastBit():
+        once, again, chosen = a @ b, a @ b, torch.eye(6, dtype=torch.float64) @ b
+    assert torch.equal(once, again) and torch.equal(chosen, b)
+    apart = (once / (a @ b) - 1).abs()
+    assert 0 < apart.max() <= 2 * torch.finfo(torch.float64).eps
+
+
 CHAOS = """
 torch.set_default_dtype(torch.float64)
 
