@@ -58,8 +58,6 @@ def test_text_on_a_grid_is_white_where_the_cell_is_dark():
     assert (black["text"], black["textfont"]["color"]) == (["", "b", "", "d"], "#000000")
     assert list(zip(white["x"], white["y"])) == [(1, 3), (2, 3), (1, 4), (2, 4)]
     assert heat([1, 2], [3, 4], z, "share", 0, 1) == [grid]
-    _, white, _ = heat([1, 2], [1], [[0, 0]], "gain", 0, 1, [["-2e+05", 3]])
-    assert white["text"] == ["−2 × 10⁵", "3"]
 
 
 def test_an_axis_of_powers_has_its_labels():

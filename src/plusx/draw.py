@@ -66,15 +66,15 @@ def words(x, y, text, colour="ink", **font):
 def heat(x, y, z, name, low, high, text=None, **look):
     """A grid of colours from low to high, which can have text in each cell.
 
-    x: (columns,). y: (rows,). z: (rows, columns). text: rows of words or numbers, white on dark
-    cells and black on light ones. look: what else plotly's heatmap takes.
+    x: (columns,). y: (rows,). z: (rows, columns). text: rows of words, white on dark cells and black on light ones.
+    look: what else plotly's heatmap takes.
     """
     grid = dict(type="heatmap", x=x, y=y, z=z, name=name, zmin=low, zmax=high, colorscale="Viridis") | look
     if text is None:
         return [grid]
     dark = np.asarray(z, float) < low + 0.6 * (high - low)
     across, down = (axis.ravel() for axis in np.meshgrid(np.asarray(x, float), np.asarray(y, float)))
-    cells = np.array([[_as_read(str(cell)) for cell in row] for row in text], object)
+    cells = np.array(text, object)
     return [grid] + [
         trace
         for colour, here in (("#ffffff", dark), ("#000000", ~dark))
