@@ -62,11 +62,6 @@ def cache_path(srcdir: Path) -> Path:
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
 
 
-def kept_beside(srcdir: Path, *names: str) -> Path:
-    """The folder of what a build makes once, such as nets."""
-    return Path(srcdir, "_build", f".{names[0]}", *names[1:])
-
-
 def _from_npm(name: str) -> Path:
     path = NODE_MODULES / name
     if not path.exists():
@@ -126,7 +121,7 @@ def _equip_panel(app, kind, context):
     # Some servers do not know .mjs.
     copy_asset_file(str(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(static / "ort.wasm.bundle.min.js"))
     files = {}
-    for name, path in export_nets(kind, kept_beside(app.srcdir, "nets", kind)).items():
+    for name, path in export_nets(kind, app.srcdir).items():
         copy_asset_file(str(path), str(static))
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
     context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
@@ -185,7 +180,7 @@ def _equip_hero(app, pagename, templatename, context, doctree):
         app.add_css_file(f"plusx/{asset}")
     for asset in ["diagram.js", "hero.js"]:
         app.add_js_file(f"plusx/{asset}", defer="defer")
-    texts = write_hero(kept_beside(app.srcdir, "hero"))
+    texts = write_hero(app.srcdir)
     context["body"] = body.replace(hero.PLACE, hero.markup(json.loads(texts.read_text(encoding="utf8"))))
 
 
@@ -199,7 +194,7 @@ def _equip_race(app, pagename, templatename, context, doctree):
         app.add_js_file(f"plusx/{asset}", defer="defer")
 
 
-def export_nets(kind: str, kept: Path) -> dict[str, Path]:
+def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
     """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net."""
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
     makers = [
@@ -210,6 +205,7 @@ def export_nets(kind: str, kept: Path) -> dict[str, Path]:
     ]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
+    kept = Path(srcdir) / "_build" / ".nets" / kind
     kept.mkdir(parents=True, exist_ok=True)
     files = {net: kept / _named_after([*own, *makers], f"{net}.onnx") for net, own in inputs.items()}
     parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
@@ -225,9 +221,10 @@ def export_nets(kind: str, kept: Path) -> dict[str, Path]:
     return files
 
 
-def write_hero(kept: Path) -> Path:
+def write_hero(srcdir: Path) -> Path:
     """The file of what the first page's net writes, made once for what it depends on: 10 s."""
     made = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors", ROOT / "requirements.txt"]
+    kept = Path(srcdir) / "_build" / ".hero"
     kept.mkdir(parents=True, exist_ok=True)
     texts = kept / _named_after(made, "texts.json")
     _put(texts, lambda part: subprocess.run([sys.executable, HERE / "hero.py", part], check=True))

@@ -21,7 +21,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
 import hero  # noqa: E402
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
-from book import HERE, PACKAGE, PANELS, ROOT, STAMP, cache_path, export_nets, kept_beside, write_hero  # noqa: E402
+from book import HERE, PACKAGE, PANELS, ROOT, STAMP, cache_path, export_nets, write_hero  # noqa: E402
 from editions import EDITIONS  # noqa: E402
 from filelock import FileLock  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
@@ -134,10 +134,10 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
 def made_ahead(pages: list[Path], book: Path) -> list[tuple]:
     """Calls that make what Sphinx would make later with one core idle: nets of panels, and the first page's texts."""
     code = "".join(page.read_text(encoding="utf8") for page in pages)
-    calls = [(export_nets, kind, kept_beside(book, "nets", kind)) for kind in PANELS if f"from plusx.{kind} " in code]
+    calls = [(export_nets, kind, book) for kind in PANELS if f"from plusx.{kind} " in code]
     first = book / "index.md"
     if first.exists() and hero.PLACE in first.read_text(encoding="utf8"):
-        calls.append((write_hero, kept_beside(book, "hero")))
+        calls.append((write_hero, book))
     return calls
 
 

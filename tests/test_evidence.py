@@ -225,8 +225,10 @@ def test_a_stopped_run_is_taken_up_where_it_was(page, monkeypatch):
     run, done = library.Evidence.run, []
 
     def counted(self, seeds, point):
+        if len(seeds) == 1:  # seed 0 again, rounded otherwise
+            return run(self, seeds, point)
         done.append(tuple(point.values()))
-        if len(done) == 2 + 4:
+        if len(done) == 4:
             raise KeyboardInterrupt
         return run(self, seeds, point)
 
@@ -235,8 +237,7 @@ def test_a_stopped_run_is_taken_up_where_it_was(page, monkeypatch):
         kept(page, SETUP, HELPERS, MEASURE)
     assert not list(library.KEPT.glob("*"))
     kept(page, SETUP, HELPERS, MEASURE)
-    assert done[2 + 3] == (2, 0.1, 7)  # two are to see what rounding does
-    assert done[8:] == [(2, 0.1, 7), (2, 0.2, 7), (2, 0.3, 7)]
+    assert done[3:] == [(2, 0.1, 7), (2, 0.1, 7), (2, 0.2, 7), (2, 0.3, 7)]
 
 
 def test_a_build_runs_one_seed_again_and_a_changed_number_fails_it(page, capsys):
@@ -275,7 +276,7 @@ def logistic(seeds, steps):
 
 def test_a_first_point_that_another_processors_rounding_would_move_is_not_kept(page):
     """The logistic map at 4 doubles an error in each step: 2^-52 is 1 after 52."""
-    with pytest.raises(library.Disagreement, match=r"'steps': 80} rounding moves loss .* Begin the grid with another"):
+    with pytest.raises(library.Disagreement, match=r"loss is .* Begin the grid .* than {'steps': 80}\.$"):
         kept(page, SETUP, CHAOS.replace("STEPS", "80"))
     assert not list(library.KEPT.glob("*"))
     kept(page, SETUP, CHAOS.replace("STEPS", "20"))
@@ -300,7 +301,7 @@ def test_all_is_measured_again_and_medians_must_lie_in_the_kept_range(page):
 @pytest.mark.parametrize("given", ["loss=loss[1:]", "loss=loss.sum()[None]", "depth=loss"])
 def test_measures_without_the_seeds_first_or_named_like_an_argument_are_an_error(page, given):
     cell = "@evidence(seeds=4, depth=[1])\ndef spans(seeds, depth):\n    loss = torch.zeros(4)\n"
-    with pytest.raises(ValueError, match=r"spans gave \w+ of shape \(.,\); expected .* \d seeds first"):
+    with pytest.raises(ValueError, match=r"spans gave \w+ of shape \(.,\); expected .* 4 seeds first"):
         kept(page, SETUP, cell + f"    return dict({given})\n")
 
 

@@ -41,7 +41,7 @@ LANES = "document.querySelector('.plusx-lanes').plusx"
 @pytest.fixture(scope="session")
 def nets():
     """The files that the page's worker loads, as the build makes them."""
-    return export_nets("lanes", ROOT / "_build" / ".nets" / "lanes")
+    return export_nets("lanes", ROOT)
 
 
 def shown_by(chapter, *cells):

@@ -111,7 +111,7 @@ def test_no_printed_number_hangs_on_how_products_are_rounded(path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     kept, run = (nbformat.read(path, as_version=4) for _ in range(2))
     run.cells.insert(0, nbformat.v4.new_code_cell(ROUNDED_OTHERWISE))
-    NotebookClient(run, timeout=600).execute(cwd=str(path.parent))
+    run_aside(NotebookClient(run, timeout=600).async_execute(cwd=str(path.parent)))
     for one, other in zip(kept.cells, run.cells[1:]):
         if "nbval-check-output" in one.metadata.get("tags", []):
             assert printed(other) == printed(one), one.id
