@@ -628,10 +628,11 @@ def tasks_of(page):
     browser, tasks = page.context.browser, []
     browser.start_tracing(page=page, categories=["-*", "disabled-by-default-devtools.timeline"])
     yield tasks
+    page.evaluate("() => new Promise((done) => setTimeout(done))")  # in a later task: a trace loses one that goes on
     events = json.loads(browser.stop_tracing())["traceEvents"]
     threads = {(each["pid"], each["tid"]): each["args"]["name"] for each in events if each["name"] == "thread_name"}
     main = [each for each in events if threads.get((each["pid"], each["tid"])) == "CrRendererMain"]
-    tasks += [each["tdur"] / 1000 for each in main if each["name"] == "RunTask" and "tdur" in each]  # which has ended
+    tasks += [each["tdur"] / 1000 for each in main if each["name"] == "RunTask" and "tdur" in each]
 
 
 def test_training_leaves_the_page_free_and_speaks_at_the_pace_of_reading(open_lanes):
