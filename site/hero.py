@@ -66,7 +66,8 @@ def markup(made: dict) -> str:
     )
     first, other = (setup["written"][at] for at in (0, 3))
     return f"""<div class="plusx-hero" data-hero="whole">
-<div class="px-diagram" role="group" aria-label="Six layers of a trained transformer; each skip is a switch">{rows}</div>
+<div class="px-diagram" role="group" aria-label="Six layers of a trained transformer; each skip is a switch">\
+{rows}</div>
 <p class="hero-text"><span class="hero-prompt">{html.escape(PROMPT)}</span>\
 <span class="hero-written">{html.escape(first)}</span></p>
 <noscript><p class="hero-cut">With the {words[2]} cut, the same net writes: \
