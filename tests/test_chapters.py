@@ -1,6 +1,7 @@
 """The notebooks as files: clean, and with prose that quotes only what is printed."""
 
 import re
+import symtable
 
 import nbformat
 import pytest
@@ -8,6 +9,7 @@ from book import cache_path
 from browser import CHAPTERS, ROOT
 from chapter_code import printed
 from decoding import decode, payload
+from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_cache import get_cache
 
 NOTEBOOKS = [ROOT / chapter.replace(".html", ".ipynb") for chapter in CHAPTERS]
@@ -49,6 +51,37 @@ def test_the_build_printed_what_the_text_quotes(site, path):
     assert checked
     for kept, run in checked:
         assert printed(run) == printed(kept), kept.id
+
+
+def tables(code):
+    """A cell's names, and those of each function that it defines."""
+    cell = symtable.symtable(TransformerManager().transform_cell(code), "cell", "exec")
+    return cell, {each.get_name(): each for each in cell.get_children()}
+
+
+def read_by(table):
+    """Names that a function looks up when it is called, not when it is made."""
+    inner = set().union(*map(read_by, table.get_children()))
+    return inner | {each.get_name() for each in table.get_symbols() if each.is_global()}
+
+
+def test_no_cell_takes_a_name_from_an_explorer_before_it(path):
+    """A reader runs all cells, and then touches an explorer: what its function reads must be what it was."""
+    reads, explored, taken, asked = {}, set(), [], 0
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        names, functions = tables(cell.source)
+        bound = {each.get_name() for each in names.get_symbols() if each.is_assigned() or each.is_namespace()}
+        needed, found = set(), set(explored)
+        while found - needed:
+            needed |= found
+            found = set().union(*(reads.get(name, set()) for name in needed))
+        taken += [f"{cell.id}: {name}" for name in sorted(bound & needed)]
+        reads |= {name: read_by(table) for name, table in functions.items()}
+        asked += len(re.findall(r"^@explore\b", cell.source, re.M))
+        explored |= {name for name in functions if re.search(rf"@explore\b[^@]*\ndef {name}\(", cell.source)}
+    assert taken == [] and len(explored) == asked
 
 
 def test_every_state_of_an_explorer_answers_in_eight_words(site, path):
