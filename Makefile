@@ -41,9 +41,11 @@ links: book
 bench: browser book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py
 
+# Lighthouse measures time, so it has the machine to itself.
 audit: browser book .venv/audit tests/audit/node_modules/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters
-	$(BIN)/pytest -q -s tests/audit/audit.py tests/audit/mutants.py
+	$(BIN)/pytest -q -s tests/audit/audit.py::test_lighthouse
+	$(BIN)/pytest -q -n 2 -rP tests/audit/audit.py tests/audit/mutants.py --deselect tests/audit/audit.py::test_lighthouse
 
 # A class of 30 on a real JupyterHub. As root: each reader gets a Unix account for the while.
 hub: $(READY) .venv/hub tests/hub/node_modules/ready

@@ -142,7 +142,8 @@ def _offer_reading(app, pagename, templatename, context, doctree):
     """A switch above a page with code: Read, its ideas, or Lab, all of it. The page knows before it is drawn."""
     if 'class="cell_input' not in (context.get("body") or ""):
         return
-    app.add_js_file(None, body=(HERE / "reading.js").read_text(encoding="utf8"))
+    for name in ("reading", "coming"):
+        app.add_js_file(None, body=(HERE / f"{name}.js").read_text(encoding="utf8"))
     button = {"type": "javascript", "label": "reading-button", "icon": "fas fa-flask", "javascript": "plusxReading()"}
     button |= {"tooltip": "Lab: all code and measurements open", "classes": "pst-navbar-icon pst-js-only"}
     context["header_buttons"].append(button)

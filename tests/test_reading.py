@@ -79,3 +79,38 @@ def test_a_chapter_is_read_in_sixteen_screens(site_url, open_page):
         page.set_viewport_size({"width": 1280, "height": 800})
         assert page.locator(".bd-article").evaluate("article => article.scrollHeight") <= 16 * 800, chapter
         page.close()
+
+
+# The parts of a chapter that are not laid out, and how many parts it has.
+LEFT_OUT = """() => {
+    const parts = [...document.querySelectorAll('.bd-article section > :not(section)')];
+    const inside = parts.map((part) => part.firstElementChild).filter((child) => child?.checkVisibility());
+    const out = inside.filter((child) => !child.checkVisibility({ contentVisibilityAuto: true }));
+    return [out.length, inside.length];
+}"""
+HEIGHTS = "() => [...document.querySelectorAll('.bd-article section > *')].map((part) => part.offsetHeight)"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, open_page, width):
+    page, _, errors = open_page(f"{site_url}/404.html", width=width)
+    page.add_init_script("window.requestIdleCallback = (call) => (window.idle ??= []).push(call)")
+    page.goto(f"{site_url}/{CHAPTER}")
+    out, parts = page.evaluate(LEFT_OUT)
+    assert out > parts / 3  # the machine was never idle
+    page.keyboard.press("Shift")
+    assert page.evaluate(LEFT_OUT) == [0, parts]  # the reader is there
+    last = page.locator(".bd-article > section > section").last.get_attribute("id")
+    page.goto(f"{site_url}/404.html")
+    page.goto(f"{site_url}/{CHAPTER}#{last}")
+    assert page.evaluate(LEFT_OUT) == [0, parts]  # ... or wants a place, whose height must be right
+    assert page.locator(f"#{last} > h2").bounding_box()["y"] < 900
+
+    page, _, _ = open_page(f"{site_url}/404.html", width=width)
+    page.route("**/*.woff2", lambda route: route.abort())  # which a reload would have at once
+    page.goto(f"{site_url}/{CHAPTER}")
+    page.wait_for_function("!document.documentElement.matches('.px-coming')")
+    heights = page.evaluate(HEIGHTS)
+    page.reload()
+    assert page.evaluate(LEFT_OUT) == [0, parts] and page.evaluate(HEIGHTS) == heights
+    assert errors == []

@@ -35,7 +35,9 @@ NODE = Path(sys.executable).with_name("node")
 
 
 class Compressing(QuietHandler):
-    """Serves text compressed, as hosts of static sites do."""
+    """Serves text compressed and keeps connections open, as hosts of static sites do."""
+
+    protocol_version = "HTTP/1.1"
 
     def send_head(self):
         path = Path(self.translate_path(self.path))
