@@ -47,6 +47,11 @@ PANELS = {
     "playground": [PACKAGE / "switched.py"],
     "lanes": [PACKAGE / f"{name}.py" for name in ("step", "sorter", "data")],
 }
+# What a page that Sphinx makes up holds; any other says it in its first sentences.
+MADE_UP = {
+    "genindex": "The terms of Plus x, a book on residual connections, from A to Z, each with where it is defined.",
+    "search": "Search the chapters, the figures and the terms of Plus x, a book on residual connections.",
+}
 # Of the lanes, a file each.
 FUNCTIONS = [f"{net}-{part}" for net in ("stack", "sorter") for part in ("begin", "step", "look")]
 
@@ -172,6 +177,12 @@ def _equip_terms(app, pagename, templatename, context, doctree):
         app.add_js_file("plusx/terms.js", defer="defer")
 
 
+def _describe(app, pagename, templatename, context, doctree):
+    """Say what a page without a source holds, as sphinxext-opengraph does of the others."""
+    if pagename in MADE_UP:
+        context["metatags"] = f'<meta name="description" content="{MADE_UP[pagename]}" />'
+
+
 def _equip_hero(app, pagename, templatename, context, doctree):
     """Put the net that a reader can break where a page wants it."""
     body = context.get("body") or ""
@@ -263,6 +274,7 @@ def setup(app):
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
+    app.connect("html-page-context", _describe)
     app.connect("html-page-context", _equip_panels)
     app.connect("html-page-context", _equip_hero)
     app.connect("html-page-context", _equip_race)

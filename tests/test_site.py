@@ -256,10 +256,12 @@ def test_what_is_typed_into_a_search_stands_beside_the_icon(site_url, open_page,
 
 
 def test_every_page_says_once_what_it_is_and_where(site, name):
-    """Browsers' tabs, search engines and previews: a title, a viewport, and the name of the book from its settings."""
+    """Browsers' tabs, search engines and previews: a title, what it holds, a viewport, and the book's name as set."""
     book = yaml.safe_load((ROOT / "_config.yml").read_text())["title"]
     page = (site / name).read_text()
     assert page.count('name="viewport"') == 1
+    (description,) = re.findall('<meta name="description" content="([^"]*)"', page)
+    assert 40 <= len(description) <= 320
     (title,) = re.findall("<title>(.*)</title>", page)
     title, _, where = unescape(title).partition(" — ")
     assert (title, where) == (book, "") if name == "index.html" else title and title != book and where == book
@@ -643,6 +645,20 @@ def test_plotly_waits_until_an_explorer_is_near(site_url, open_page):
             with page.expect_request("**/plotly-*"):
                 flat.first.scroll_into_view_if_needed()
         assert not any("gl3d" in url for url in asked), name
+        page.context.close()
+
+
+def test_a_menu_that_scrolls_to_its_page_is_not_a_reader(site_url, open_page):
+    """The theme brings the present page's line into the menu's view; that is no sign that someone reads."""
+    for name in (CHAPTERS[16], "chapters/take-along.html"):
+        page, _, _ = open_page("about:blank")
+        page.set_viewport_size({"width": 390, "height": 844})
+        asked = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(f"{site_url}/{name}")
+        page.wait_for_timeout(3000)
+        assert page.evaluate("scrollY") == 0
+        assert not any("plotly" in url for url in asked), name
         page.context.close()
 
 

@@ -908,14 +908,11 @@
     };
   }
 
-  const READING = 8000; // milliseconds
-
-  // A reader has moved in some way, or has read for a while: a page that has just come has better things to do.
+  // A reader has moved in some way: until then the stills show all there is to see.
   const awake = new Promise((resolve) => {
     for (const sign of ["pointermove", "pointerdown", "keydown", "scroll"]) {
-      window.addEventListener(sign, resolve, { once: true, passive: true, capture: true });
+      window.addEventListener(sign, resolve, { once: true, passive: true }); // not captured: the menu scrolls by itself
     }
-    setTimeout(resolve, READING);
   });
 
   // Within a second: a browser that always has something to draw, such as a solid in another page, is never idle.
