@@ -9,7 +9,8 @@
   const wait = globalThis.requestIdleCallback ?? ((call) => setTimeout(call, 16));
   const all = () => html.classList.remove("px-coming");
   html.classList.add("px-coming");
-  for (const act of ["pointerdown", "keydown", "hashchange", "beforeprint"]) addEventListener(act, all, { once: true });
+  // A click, not the press before it: what is under the pointer must not move until it is let go.
+  for (const act of ["click", "keydown", "hashchange", "beforeprint"]) addEventListener(act, all, { once: true, capture: true });
   addEventListener("load", () => {
     const parts = [...document.querySelectorAll(".bd-article section > :not(section)")];
     wait(function show() {

@@ -31,6 +31,8 @@ FLAGS = [
 ]
 FLAT = ["--disable-gpu"]
 SOLID = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # 3-D without a graphics card, at twice the time
+# What a chapter lays out in its first idle second (site/coming.js) is there at once; test_reading.py tests that second.
+WHOLE = "addEventListener('DOMContentLoaded', () => document.documentElement.classList.remove('px-coming'))"
 FAILED = pytest.StashKey()
 
 
@@ -89,6 +91,7 @@ def open_page(launch, request):
         page.on("console", lambda message: errors.append(message.text) if is_complaint(message) else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         if scripts:
+            page.add_init_script(WHOLE)
             page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
         page.goto(url)
         page.mouse.move(1, 1)  # a reader is there

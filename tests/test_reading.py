@@ -92,8 +92,10 @@ HEIGHTS = "() => [...document.querySelectorAll('.bd-article section > *')].map((
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, open_page, width):
-    page, _, errors = open_page(f"{site_url}/404.html", width=width)
+def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, launch, width):
+    context = launch(False).new_context(viewport={"width": width, "height": 900})
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.add_init_script("window.requestIdleCallback = (call) => (window.idle ??= []).push(call)")
     page.goto(f"{site_url}/{CHAPTER}")
     out, parts = page.evaluate(LEFT_OUT)
@@ -106,11 +108,22 @@ def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, open_p
     assert page.evaluate(LEFT_OUT) == [0, parts]  # ... or wants a place, whose height must be right
     assert page.locator(f"#{last} > h2").bounding_box()["y"] < 900
 
-    page, _, _ = open_page(f"{site_url}/404.html", width=width)
+    page = context.new_page()
     page.route("**/*.woff2", lambda route: route.abort())  # which a reload would have at once
     page.goto(f"{site_url}/{CHAPTER}")
     page.wait_for_function("!document.documentElement.matches('.px-coming')")
     heights = page.evaluate(HEIGHTS)
     page.reload()
     assert page.evaluate(LEFT_OUT) == [0, parts] and page.evaluate(HEIGHTS) == heights
+
+    page = context.new_page()
+    page.add_init_script("window.requestIdleCallback = () => {}")
+    page.goto(f"{site_url}/{CHAPTER}")
+    badge = page.locator(".px-badge").last
+    badge.evaluate("badge => badge.scrollIntoView({ block: 'center' })")
+    assert page.evaluate(LEFT_OUT)[0] > 0  # also above it, where heights are guesses
+    badge.click()
+    assert badge.get_attribute("aria-expanded") == "true" and page.evaluate(LEFT_OUT)[0] == 0
+    assert badge.evaluate("badge => badge.getBoundingClientRect().top") == pytest.approx(450, abs=450)
     assert errors == []
+    context.close()
