@@ -6,6 +6,7 @@ site in _build/html as it was. How pages look is the business of book.py and pag
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import os
 import re
@@ -30,6 +31,7 @@ from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellControlSignal, DeadKernelError  # noqa: E402
 from sphinx_external_toc.parsing import parse_toc_yaml  # noqa: E402
 from traitlets.config import Config  # noqa: E402
+from warm import warm  # noqa: E402
 
 KERNELS = 2
 NOT_INPUTS = {"_build", "node_modules", "tests", "conftest.py", "__pycache__"}
@@ -76,10 +78,11 @@ def what_it_reads(notebook, path: Path) -> str | None:
     return digest.hexdigest()
 
 
-def is_known(notebook, read: str | None, cache) -> bool:
+def is_known(path: Path, cache) -> bool:
     """Whether the cache's result is still that of running it: same code, and same files if it reads any."""
+    notebook = nbformat.read(path, as_version=4)
     try:
-        return cache.match_cache_notebook(notebook).data.get("read") == read
+        return cache.match_cache_notebook(notebook).data.get("read") == what_it_reads(notebook, path)
     except KeyError:
         return False
 
@@ -92,14 +95,15 @@ def keep_report(notebook, path: Path, failure: str, book: Path) -> None:
     nbformat.write(notebook, reports / path.name)
 
 
+def page_name(path: Path, book: Path) -> str:
+    return path.relative_to(book).with_suffix("").as_posix()
+
+
 async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     """Run one notebook into the cache, and return what went wrong, if anything did."""
-    name = path.relative_to(book).with_suffix("").as_posix()
+    name = page_name(path, book)
     notebook = nbformat.read(path, as_version=4)
     read = what_it_reads(notebook, path)
-    if is_known(notebook, read, cache):
-        print(f"  {name:<40} cached", flush=True)
-        return None
 
     def note_memory(**_):
         nonlocal peak
@@ -153,9 +157,14 @@ async def run_all(book: Path, timeout: int) -> list[str]:
     print(f"Notebooks ({path.relative_to(book)}):", flush=True)
     # What runs longest would else run alone at the end: nets, then the last chapters.
     pages = [*reversed(notebooks(book))]
+    changed = [page for page in pages if not is_known(page, cache)]
+    for page in pages:
+        if page not in changed:
+            print(f"  {page_name(page, book):<40} cached", flush=True)
     ahead = (make(slots, *call) for call in made_ahead(pages, book))
-    jobs = (run(page, book, cache, timeout, slots) for page in pages)
-    failures = [failure for failure in await asyncio.gather(*ahead, *jobs) if failure]
+    jobs = (run(page, book, cache, timeout, slots) for page in changed)
+    with warm() if len(changed) > KERNELS else contextlib.nullcontext():
+        failures = [failure for failure in await asyncio.gather(*ahead, *jobs) if failure]
     for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other)

@@ -22,8 +22,12 @@ import yaml
 from browser import serve
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
+from lab import run_aside
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.errors import ExtensionError
+from warm import warm
 
 ROOT = Path(__file__).parents[1]
 NODE = Path(sys.executable).with_name("node")
@@ -404,6 +408,39 @@ def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
     resumed = subprocess.run(command, capture_output=True, text=True)
     assert resumed.returncode == 0, resumed.stderr
     assert re.search(r"chapter +cached", resumed.stdout) and re.search(r"slow +run", resumed.stdout)
+
+
+BEGINS = """import os, sys
+begun = sorted(set(globals()) - {"begun"})
+import matplotlib, torch
+sets = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled(), matplotlib.get_backend()
+argv = [each for each in sys.argv[1:] if not each.endswith(".json") and "parent_handle" not in each]
+env = {name: value for name, value in os.environ.items() if name not in ("JPY_PARENT_PID", "_")}
+print(begun, sets, argv, *sorted(env.items()), sys.path, os.getcwd(), sys.stdin.closed, sep="\\n")"""
+
+
+def test_a_forked_kernel_begins_as_one_of_its_own_and_ends_as_one(tmp_path):
+    def run(*cells, **settings):
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells], metadata={"kernelspec": kernel})
+        run_aside(NotebookClient(notebook, **settings).async_execute(cwd=str(tmp_path)))
+        return "".join(output.text for cell in notebook.cells for output in cell.outputs)
+
+    launched = run(BEGINS)
+    asked = "import os, sys; print('torch' in sys.modules, os.getpid())"
+    with warm():
+        assert run(BEGINS).split("\n") == launched.split("\n")
+        first, second = (run(asked).split() for _ in range(2))
+        assert first[0] == second[0] == "True" and first[1] != second[1]
+        with pytest.raises(DeadKernelError):
+            run("import os; os._exit(1)")
+        with pytest.raises(CellTimeoutError):
+            run("while True: pass", timeout=1)
+        (tmp_path / "left").touch()
+        held = run(f"{asked}\nif os.fork() == 0: os._exit(0)")  # a child of a kernel is waited for as elsewhere
+    for number in first[1], second[1], held.split()[1]:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(number), 0)
 
 
 def test_a_notebook_runs_once_and_not_again(tiny):
