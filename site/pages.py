@@ -189,6 +189,13 @@ THEMES = [
     Edit("name of a fold", '<summary aria-label="Toggle hidden content">', "<summary>", times=_as_often_as(FOLDED)),
     # The header that book.css hides: the theme's scripts would take its buttons for those above the page.
     Edit("header that is hidden", r'(<header id="pst-header"[^>]*>).*?(?=</header>)', r"\1"),
+    # Fifty tab stops lie before it, most of them chapters.
+    Edit(
+        "way to the first explorer",
+        r'(<div id="pst-skip-link"[^>]*><a [^>]*>[^<]*</a>)(?=</div>.*?<div class="plusx-explore" id="([^"]+)")',
+        r'\1 <a href="#\2">Skip to the first explorer</a>',
+        times=lambda html: int('<div class="plusx-explore" id="' in html),
+    ),
     # A tooltip would come with the focus when a menu closes; the browser's own does not.
     Edit(
         "tooltip of a menu",
@@ -196,6 +203,8 @@ THEMES = [
         r"\1",
         times=_as_often_as('<button class="sidebar-toggle '),
     ),
+    # A script in the head takes the reader's; "auto" has no colours of its own, so a page without scripts had none.
+    Edit("light without scripts", r'(<html [^>]*data-theme=)"auto"', r'\1"light"'),
     # Sphinx has said it already.
     Edit("docutils' viewport", r'\s*<meta name="viewport"[^>]*initial-scale=1" />', on=DOCUMENT),
     Edit("theme's viewport", r'\s*<meta name="viewport"[^>]*initial-scale=1"/>'),

@@ -5,6 +5,7 @@ import re
 import shutil
 import urllib.request
 from html import unescape
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,11 @@ def take_over(page):
 
 def explorers(page):
     return page.locator(".plusx-explore").all()
+
+
+def indices(root):
+    """Which controls an explorer has, by the numbers of their inputs."""
+    return sorted(set(root.locator("[data-control]").evaluate_all("all => all.map(e => e.dataset.control)")))
 
 
 def settle(page):
@@ -169,6 +175,8 @@ def test_scripts_off_shows_pictures_words_and_numbers(site_url, chapter, open_pa
     for choice in page.locator(".px-choices details").all()[:3]:
         choice.locator("summary").click()
         assert choice.locator("p").first.is_visible()
+    head = page.locator(".bd-header-article").evaluate("head => getComputedStyle(head).backgroundColor")
+    assert head == "rgb(255, 255, 255)"  # text scrolls below it
     assert foreign == [] and errors == []
 
 
@@ -236,6 +244,18 @@ def test_a_menu_opens_takes_the_focus_and_gives_it_back(site, site_url, open_pag
         dialog.wait_for(state="hidden")
         assert address(page).endswith("#exercises") and page.locator("#exercises h2").is_visible()
     assert foreign == [] and errors == []
+
+
+def test_two_presses_of_the_tab_key_lead_to_the_first_explorer(site_url, sample, open_page):
+    page, _, errors = open_page(f"{site_url}/{sample}")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the first explorer"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    first = explorers(page)[0]
+    assert first.evaluate("root => root.contains(document.activeElement)")
+    assert first.evaluate("root => root.getBoundingClientRect().top < innerHeight / 2") and errors == []
 
 
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
@@ -331,7 +351,7 @@ def use_each_control(open_page, url):
     ready(page)
     kinds = set()
     for root in explorers(page):
-        for index in sorted(set(root.locator("[data-control]").evaluate_all("all => all.map(e => e.dataset.control)"))):
+        for index in indices(root):
             inputs = root.locator(f"[data-control='{index}']")
             kind = inputs.first.get_attribute("type") or "select"
             kinds.add(kind)
@@ -461,7 +481,7 @@ def test_what_only_moves_is_not_drawn_anew(site_url, open_page, place, explorer)
         const { react } = Plotly;
         window.redrawn = 0;
         Plotly.react = (...all) => { window.redrawn += 1; return react(...all); }; }""")
-    for index in sorted(set(root.locator("[data-control]").evaluate_all("all => all.map(e => e.dataset.control)"))):
+    for index in indices(root):
         inputs = root.locator(f"[data-control='{index}']")
         kind = inputs.first.get_attribute("type") or "select"
         seen = [picture(root)["shapes"]]
@@ -473,6 +493,45 @@ def test_what_only_moves_is_not_drawn_anew(site_url, open_page, place, explorer)
     assert page.evaluate("window.redrawn") == 0
     assert_drawn_as_fresh(page)
     assert errors == []
+
+
+# Names at the ends of lines, and how far each box is from where plotly ended a line of its colour.
+ENDS = """root => {
+  const ends = [...root.querySelectorAll('.px-plot .scatterlayer .trace path.js-line')].map((path) => {
+    const { x, y } = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
+    return { x, y, stroke: path.style.stroke };
+  });
+  return [...root.querySelectorAll('.px-ends span')].filter((span) => span.checkVisibility()).map((span) => {
+    const { left, right, top, bottom } = span.getBoundingClientRect();
+    const off = ends.filter(({ stroke }) => stroke === span.style.color)
+      .map(({ x, y }) => Math.hypot(Math.max(0, Math.abs(right - x)), Math.max(0, top - y, y - bottom)));
+    return { name: span.textContent, box: [left, right, top, bottom], off: Math.min(...off) };
+  });
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_line_bears_its_name_where_it_ends_if_that_is_clear(site_url, open_page, width):
+    seen = set()
+    for chapter in ("03-shattered-gradients", "09-depth-without-normalisation", "11-the-transformer-layer"):
+        page, _, errors = open_page(f"{site_url}/chapters/{chapter}.html", width=width)
+        ready(page)
+        take_over(page)
+        for root in explorers(page):
+            for index in indices(root):
+                inputs = root.locator(f"[data-control='{index}']")
+                by_keyboard(page, inputs, inputs.first.get_attribute("type") or "select")
+                settle(page)
+                legend = root.locator(".px-legend").inner_text()
+                named = root.evaluate(ENDS)
+                for one in named:
+                    assert one["off"] <= 8 and one["name"] in legend, (chapter, one)
+                for (a, b, c, d), (left, right, top, bottom) in combinations([one["box"] for one in named], 2):
+                    assert b <= left or right <= a or d <= top + 0.5 or bottom <= c + 0.5, (chapter, named)
+                seen |= {one["name"] for one in named}
+        assert errors == []
+        page.context.close()
+    assert seen >= {"8 blocks", "64 blocks", "pre", "post"}
 
 
 def test_a_link_opens_its_state_and_reset_undoes_it(site_url, sample, open_page):

@@ -39,6 +39,17 @@ def test_a_line_spans_the_plot_between_the_margins(width):
     np.testing.assert_allclose(points, expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("width", [720, 360])
+def test_a_panel_that_keeps_a_circle_round_does_so_at_any_width(width):
+    turn = np.linspace(0, 2 * np.pi, 100)
+    axes = dict(xaxis=dict(range=[-1, 1], domain=[0, 0.45], constrain="domain"), yaxis=dict(range=[-1, 1]))
+    axes["yaxis"] |= dict(constrain="domain", constraintoward="top", scaleanchor="x")
+    root = svg([dict(x=np.cos(turn), y=np.sin(turn), mode="lines")], width, **axes)
+    across, up = np.ptp(curve(root) * [float(v) for v in root.get("viewBox").split()[2:]], axis=0)
+    assert across == pytest.approx(up, rel=0.01) and across > 0.2 * 0.75 * width
+    assert curve(root)[:, 1].min() == pytest.approx(36 / 400, abs=0.01)  # at the top
+
+
 def test_log_axes_place_decades_evenly():
     y = 10.0 ** np.array([-54, -27, 0])
     points = curve(svg([dict(x=[0, 1, 2], y=y, mode="lines")], yaxis={"type": "log", "range": [-54, 0]}))

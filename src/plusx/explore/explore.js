@@ -113,6 +113,39 @@
     return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--px-${name}`).trim()]));
   }
 
+  const LINE = 15; // of a name at a line's end, in pixels
+  const FAR = LINE / 2; // from its end, a name may be another line's
+  const WIDE = 0.4; // of a panel, a name covers too much
+
+  /** Where a line ends within its panel, in pixels of the plot; null outside of it. */
+  function endOf(trace, { _plots }) {
+    const { xaxis, yaxis } = _plots[`${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`] ?? {};
+    if (!xaxis || !yaxis) return null;
+    for (let i = Math.min(trace.x.length, trace.y.length) - 1; i >= 0; i--) {
+      const [x, y] = [xaxis.d2p(trace.x[i]), yaxis.d2p(trace.y[i])];
+      if (!Number.isFinite(y) || y < 0 || y > yaxis._length || !Number.isFinite(x) || x < 0 || x > xaxis._length) continue;
+      return { x: x + xaxis._offset, y: y + yaxis._offset, panel: yaxis, room: xaxis };
+    }
+    return null;
+  }
+
+  /** Heights for the names of one panel's lines, none over another; null where one would be far from its line. */
+  function stacked(ends) {
+    const { _offset: top, _length: tall } = ends[0].panel;
+    const sorted = [...ends].sort((a, b) => a.y - b.y);
+    let free = top + LINE / 2;
+    for (const end of sorted) {
+      end.at = Math.max(end.y, free);
+      free = end.at + LINE;
+    }
+    free = top + tall - LINE / 2;
+    for (const end of sorted.reverse()) {
+      end.at = Math.min(end.at, free);
+      free = end.at - LINE;
+    }
+    return sorted.every((end) => Math.abs(end.at - end.y) <= FAR && end.at >= top) ? sorted : null;
+  }
+
   /** Four significant digits, as `number` in figures.py writes them. */
   function number(value) {
     if (Number.isNaN(value)) return "–";
@@ -437,6 +470,10 @@
       this.players = this.controls.filter(passes).map((control) => new Player(this, control));
       this.start = this.state();
       this.plot = root.querySelector(".px-plot");
+      this.ends = document.createElement("div");
+      this.ends.className = "px-ends";
+      this.ends.ariaHidden = true;
+      this.plot.after(this.ends);
       this.last = this.pin = null; // states whose curves stay as ghosts
       const diagram = root.querySelector(".px-diagram");
       this.diagram = diagram && plusxDiagram(diagram, (name, index) => {
@@ -783,8 +820,35 @@
       }
       if (!moves || !this.drawn) this.react(next);
       this.drawn = next;
+      this.nameEnds();
       this.root.classList.remove("px-pending");
       this.root.classList.add("px-live");
+    }
+
+    /** Lines bear their names where they end, in panels that have the room; the legend has all of them. */
+    nameEnds() {
+      const isNamed = ({ type = "scatter", mode = "", name, visible = true, hoverinfo }) => (
+        type === "scatter" && mode.includes("lines") && name && visible === true && hoverinfo !== "skip"
+      );
+      const ends = this.current.legend ? this.current.data.flatMap((trace, i) => {
+        const end = isNamed(trace) && endOf(trace, this.plot._fullLayout);
+        return end ? [{ ...end, name: trace.name, colour: this.plot._fullData[i].line.color }] : [];
+      }) : [];
+      this.ends.replaceChildren(...ends.map((end) => {
+        end.label = document.createElement("span");
+        end.label.textContent = end.name;
+        end.label.style.color = end.colour;
+        return end.label;
+      }));
+      for (const panel of new Set(ends.map((end) => end.panel))) {
+        const here = ends.filter((end) => end.panel === panel);
+        const fits = here.every(({ label, room }) => label.offsetWidth <= WIDE * room._length);
+        const placed = fits && here.length > 1 && stacked(here);
+        for (const { label, x, at, room } of placed || here) {
+          label.hidden = !placed;
+          label.style.transform = `translate(${Math.min(x, room._offset + room._length) - label.offsetWidth}px, ${at - LINE}px)`;
+        }
+      }
     }
 
     /** Draws all anew, in plotly's public way. */
@@ -886,7 +950,9 @@
     const resize = new ResizeObserver(() => {
       const { clientWidth, clientHeight, _fullLayout } = plot;
       if (!explorer.drawn || !clientWidth) return;
-      if (clientWidth !== _fullLayout.width || clientHeight !== _fullLayout.height) explorer.plotly.Plots.resize(plot);
+      if (clientWidth !== _fullLayout.width || clientHeight !== _fullLayout.height) {
+        explorer.plotly.Plots.resize(plot).then(() => explorer.nameEnds());
+      }
     });
     resize.observe(plot);
     const onPaper = (paper) => () => {

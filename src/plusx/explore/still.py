@@ -117,6 +117,8 @@ def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str)
     axis.set_xmargin(0)
     _scale(axis, "x", xaxis, partner=y)
     _scale(axis, "y", yaxis, partner=x)
+    if "scaleanchor" in yaxis:
+        axis.set_aspect("equal", anchor="N")  # as plotly: a unit as long up as across, and the rest left below
     return axis
 
 
