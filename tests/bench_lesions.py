@@ -18,7 +18,7 @@ PART = 8  # digits at a time: 1,024 states of one net still fit in the cache
 def chapter():
     """The net and `lesions` as the reader sees them."""
     threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-    yield chapter_code("07-ensemble-of-paths", "setup-torch", "load-data", "make-net", "lesions-by-doubling")
+    yield chapter_code("07-ensemble-of-paths", "setup-torch", "load-data", "make-net", "idea-doubling")
     torch.set_num_threads(threads)
     torch.set_default_dtype(dtype)
 
