@@ -28,7 +28,7 @@ def file(name, tmp_path_factory):
     return path
 
 
-def states(task, rng, count=30):
+def states(task, rng, count=10):
     """The switches of a net as it is trained, without norms, with four others, and drawn evenly."""
     sizes = SIZES * task.layers + [2]
     yield trained(task)

@@ -377,7 +377,7 @@ def settings(kind, count):
 def test_a_hundred_steps_in_the_page_are_torchs(open_lanes, file, kind):
     page, foreign, errors = open_lanes(loaded=True, file=file)
     ours = kind.code.Lane()
-    for task, seed, words in settings(kind, 15):
+    for task, seed, words in settings(kind, 6):
         question = {"lane": "parity", "task": task, "seed": seed, "words": words, "steps": 100, "begin": True}
         seen = page.evaluate(
             f"""async (question) => {{ const seen = await {LANES}.engine.ask(question);

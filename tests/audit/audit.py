@@ -26,6 +26,7 @@ from nbclient import NotebookClient
 from playwright.sync_api import sync_playwright
 from test_lab import BRIEF, TOGGLES, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
+from test_switched import KEPT, assert_as_good_as_recorded, float64  # noqa: F401  (a fixture)
 
 from plusx.explore.figures import COLOURS
 
@@ -98,6 +99,11 @@ def test_axe_at_both_widths_in_both_themes(host, name, open_page, axe):
         ready(page)
         assert axe(page) == [], (width, theme)
         page.context.close()
+
+
+@pytest.mark.parametrize("name, seed", KEPT)
+def test_every_net_is_as_good_as_recorded(name, seed):
+    assert_as_good_as_recorded(name, seed)
 
 
 ROUNDED_OTHERWISE = """
