@@ -534,7 +534,7 @@ def test_a_line_bears_its_name_where_it_ends_if_that_is_clear(site_url, open_pag
                 seen |= {one["name"] for one in named}
         assert errors == []
         page.context.close()
-    assert seen >= {"8 blocks", "64 blocks", "pre", "post"}
+    assert seen >= {"pre", "post"} and len(seen) > 5
 
 
 def test_a_link_opens_its_state_and_reset_undoes_it(site_url, sample, open_page):

@@ -117,14 +117,15 @@
   const FAR = LINE / 2; // from its end, a name may be another line's
   const WIDE = 0.4; // of a panel, a name covers too much
 
-  /** Where a line ends within its panel, in pixels of the plot; null outside of it. */
-  function endOf(trace, { _plots }) {
-    const { xaxis, yaxis } = _plots[`${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`] ?? {};
-    if (!xaxis || !yaxis) return null;
-    for (let i = Math.min(trace.x.length, trace.y.length) - 1; i >= 0; i--) {
-      const [x, y] = [xaxis.d2p(trace.x[i]), yaxis.d2p(trace.y[i])];
-      if (!Number.isFinite(y) || y < 0 || y > yaxis._length || !Number.isFinite(x) || x < 0 || x > xaxis._length) continue;
-      return { x: x + xaxis._offset, y: y + yaxis._offset, panel: yaxis, room: xaxis };
+  /** Where a line ends, in pixels of the plot; null if that is out of its panel. */
+  function endOf({ x, y, xaxis = "x", yaxis = "y" }, { _plots }) {
+    const { xaxis: across, yaxis: up } = _plots[`${xaxis}${yaxis}`] ?? {};
+    if (!across || !up) return null;
+    for (let i = Math.min(x.length, y.length) - 1; i >= 0; i--) {
+      const [right, down] = [across.d2p(x[i]), up.d2p(y[i])];
+      if (!Number.isFinite(right) || !Number.isFinite(down)) continue; // a gap
+      if (Math.min(right, down, across._length - right, up._length - down) < -1) return null;
+      return { x: right + across._offset, y: down + up._offset, panel: up, room: across };
     }
     return null;
   }
@@ -827,8 +828,9 @@
 
     /** Lines bear their names where they end, in panels that have the room; the legend has all of them. */
     nameEnds() {
+      const listed = new Set(this.current.data.flatMap(({ name, showlegend }) => (showlegend === false || !name ? [] : [name])));
       const isNamed = ({ type = "scatter", mode = "", name, visible = true, hoverinfo }) => (
-        type === "scatter" && mode.includes("lines") && name && visible === true && hoverinfo !== "skip"
+        type === "scatter" && mode.includes("lines") && listed.has(name) && visible === true && hoverinfo !== "skip"
       );
       const ends = this.current.legend ? this.current.data.flatMap((trace, i) => {
         const end = isNamed(trace) && endOf(trace, this.plot._fullLayout);
