@@ -102,12 +102,12 @@ def test_the_first_explorer_of_a_chapter_begins_within_two_screens(screens):
 
 
 # The parts of a chapter that are not laid out, and how many parts it has.
-LEFT_OUT = """() => {
-    const parts = [...document.querySelectorAll('.bd-article section > :not(section)')];
-    const inside = parts.map((part) => part.firstElementChild).filter((child) => child?.checkVisibility());
-    const out = inside.filter((child) => !child.checkVisibility({ contentVisibilityAuto: true }));
+PARTS = "[...document.querySelectorAll('.bd-article section > :not(section)')]"
+LEFT_OUT = f"""() => {{
+    const inside = {PARTS}.map((part) => part.firstElementChild).filter((child) => child?.checkVisibility());
+    const out = inside.filter((child) => !child.checkVisibility({{ contentVisibilityAuto: true }}));
     return [out.length, inside.length];
-}"""
+}}"""
 HEIGHTS = "() => [...document.querySelectorAll('.bd-article section > *')].map((part) => part.offsetHeight)"
 
 
@@ -131,7 +131,7 @@ def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, launch
     page = context.new_page()
     page.route("**/*.woff2", lambda route: route.abort())  # which a reload would have at once
     page.goto(f"{site_url}/{CHAPTER}")
-    page.wait_for_function("!document.documentElement.matches('.px-coming')")
+    page.wait_for_function(f"{PARTS}.every((part) => part.matches('.px-here'))")
     heights = page.evaluate(HEIGHTS)
     page.reload()
     assert page.evaluate(LEFT_OUT) == [0, parts] and page.evaluate(HEIGHTS) == heights
