@@ -60,7 +60,10 @@ class Warm(LocalProvisioner):
         asked = dict(argv=cmd, cwd=given.get("cwd"), env=dict(given["env"]))
         self.source.stdin.write(json.dumps(asked) + "\n")
         self.source.stdin.flush()
-        self.process = Forked(int(self.source.stdout.readline()))
+        number = self.source.stdout.readline()
+        if not number:
+            raise RuntimeError("warm: the process that forks kernels has ended; its error stands above.")
+        self.process = Forked(int(number))
         self.pid = self.process.pid
         return self.connection_info
 
