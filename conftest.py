@@ -13,6 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 ROOT = Path(__file__).parent
 SITE = ROOT / "_build" / "html"
 pytest_plugins = ["browser"]
+SHARING = "build", "doors", "foreign", "lab", "numbering", "teach"
+TOGETHER = ".ipynb", *(f"test_{name}.py" for name in SHARING)
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +26,11 @@ def site():
 
 
 class Together(LoadScopeScheduling):
-    """What shares a kernel, a book or a server goes to one worker; all else to whichever is free."""
+    """What shares a kernel, an edition, a server or parsed pages goes to one worker; all else to whichever is free."""
 
     def _split_scope(self, nodeid):
         file = nodeid.split("::")[0]
-        kept = (".ipynb", "test_build.py", "test_doors.py", "test_foreign.py", "test_lab.py")
-        return file if file.endswith(kept) else nodeid
+        return file if file.endswith(TOGETHER) else nodeid
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -6,6 +6,7 @@ import pytest
 from browser import EXPLORING, SAMPLES
 from bs4 import BeautifulSoup
 from playwright.sync_api import expect
+from test_site import ready, take_over
 
 OF_A_BLOCK = re.compile(r"skip|norm|activation|relu|block_|attention_\d|FFN_\d")
 
@@ -35,6 +36,8 @@ CHOSEN = """(explorer) => Object.fromEntries(
 @pytest.mark.parametrize("chapter", SAMPLES)
 def test_each_part_of_a_diagram_presses_its_control_and_follows_it(site_url, open_page, chapter):
     page, _, errors = open_page(f"{site_url}/{chapter}")
+    ready(page)
+    take_over(page)  # else the text that a press scrolls into sight may set the state before the press
     pressed = 0
     for explorer in page.locator(".plusx-explore:has(.px-diagram [data-set])").all():
         parts = explorer.locator(".px-diagram [data-set]")

@@ -8,6 +8,8 @@ import numpy as np
 import onnx
 import pytest
 import torch
+from book import export_nets
+from browser import ROOT
 from onnx.reference import ReferenceEvaluator
 
 from plusx.playground.export import export
@@ -16,16 +18,15 @@ from plusx.switched import LAYER, TASKS, VALUES, Seen, load, trained
 SIZES = [len(values) for values in VALUES]
 
 
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(params=TASKS)
 def name(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-def file(name, tmp_path_factory):
-    path = tmp_path_factory.mktemp("nets") / f"{name}.onnx"
-    export(name, path)
-    return path
+@pytest.fixture
+def file(name):
+    """What the page loads, as the build made it."""
+    return export_nets("playground", ROOT)[name]
 
 
 def states(task, rng, count=10):

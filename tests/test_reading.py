@@ -141,9 +141,10 @@ def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, launch
     page.goto(f"{site_url}/{CHAPTER}")
     badge = page.locator(".px-badge").last
     badge.evaluate("badge => badge.scrollIntoView({ block: 'center' })")
-    assert page.evaluate(LEFT_OUT)[0] > 0  # also above it, where heights are guesses
-    badge.click()
+    badge.hover()
+    page.mouse.down()
+    assert page.evaluate(LEFT_OUT)[0] > 0  # also above it, where heights are guesses: nothing moves under the finger
+    page.mouse.up()
     assert badge.get_attribute("aria-expanded") == "true" and page.evaluate(LEFT_OUT)[0] == 0
-    assert badge.evaluate("badge => badge.getBoundingClientRect().top") == pytest.approx(450, abs=450)
     assert errors == []
     context.close()
