@@ -48,6 +48,10 @@ def scripts(path):
     return [tag["src"] for tag in soup(path)("script", src=True)]
 
 
+def test_no_picture_of_a_page_brings_rules_for_all_of_it(page_files):
+    assert [page.name for page in page_files if soup(page).body.select("style")] == []
+
+
 def is_external(address):
     return bool(urlsplit(address).netloc)
 

@@ -50,6 +50,12 @@ def test_a_panel_that_keeps_a_circle_round_does_so_at_any_width(width):
     assert curve(root)[:, 1].min() == pytest.approx(36 / 400, abs=0.01)  # at the top
 
 
+def test_a_still_has_no_rules_which_would_hold_for_all_of_its_page():
+    root = svg([dict(x=[0, 1], y=[0, 1], mode="lines")])
+    assert not [node for node in root.iter() if node.tag.endswith("style")]
+    assert root.get("style") == "stroke-linejoin: round; stroke-linecap: butt"  # what matplotlib asks for by a rule
+
+
 def test_log_axes_place_decades_evenly():
     y = 10.0 ** np.array([-54, -27, 0])
     points = curve(svg([dict(x=[0, 1, 2], y=y, mode="lines")], yaxis={"type": "log", "range": [-54, 0]}))
