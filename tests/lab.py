@@ -160,6 +160,7 @@ def show(page, index, picture):
             f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
         )
         with contextlib.suppress(TimeoutError):
+            cell.locator(".jp-OutputArea-output").last.scroll_into_view_if_needed(timeout=2000)  # below long code
             shown.wait_for(timeout=2000)
             break
     shown.wait_for(timeout=2000)
