@@ -57,6 +57,10 @@ def test_the_signature_sets_the_start_as_in_interact():
     assert ipywidgets.interactive(with_default, c=[1, 2, 4, 8, 16]).children[0].value == 4
 
 
+def test_a_dict_gives_its_values():
+    assert one({"low": 0.1, "high": 10}).values == (0.1, 10)
+
+
 def test_true_and_one_are_different_options():
     def with_default(c=1):
         return None

@@ -26,9 +26,11 @@ def test_gradient_norms_of_a_linear_map_by_hand():
     # loss = sum(r * (x W^T)): d/dW = r^T x, d/dx = r W.
     x, r = randn(6, 4).requires_grad_(), randn(6, 3, seed=1)
     weight = randn(3, 4, seed=2).requires_grad_()
-    measured = gradient_norms((x @ weight.T * r).sum(), [weight, x])
+    loss = (x @ weight.T * r).sum()
+    measured = gradient_norms(loss, [weight, x])
     expected = torch.stack([(r.T @ x).norm(), (r @ weight).norm()])
     torch.testing.assert_close(measured, expected.detach())
+    loss.backward()  # its graph is still there to train with
 
 
 def test_nets_side_by_side_equal_separate_nets():
@@ -127,7 +129,7 @@ def test_independent_branches_as_large_as_the_stream_leave_one_in_sqrt_two_of_x_
 
 def test_what_all_inputs_share_is_not_left_of_x_and_of_a_plain_net_the_branch_is_all():
     x = torch.randn(9, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    shared = torch.full((30,), 100.0)
+    shared = torch.linspace(-100, 100, 30)
     torch.testing.assert_close(left_of_x([x, shared + x, -x + shared]), torch.tensor([1.0, 1.0, -1.0]).double())
     torch.testing.assert_close(branch_over_stream([x, 3 * x], skip=0), torch.tensor([3.0]).double())
     torch.testing.assert_close(branch_over_stream([x, 3 * x]), torch.tensor([2.0]).double())

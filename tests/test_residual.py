@@ -159,6 +159,11 @@ def test_a_seed_draws_the_same_layers_at_every_depth():
         assert not torch.equal(parameter, other.get_parameter(name))
 
 
+def test_without_a_seed_a_stack_is_that_of_seed_0():
+    for ours, theirs in zip(Stack(2, 8).parameters(), Stack(2, 8, seed=0).parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_states_run_from_the_input_to_the_output():
     stack, x = Stack(3, 8), randn(4, 8)
     found = states(stack.layers, x)

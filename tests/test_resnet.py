@@ -171,6 +171,35 @@ def test_a_block_for_small_images_is_two_convolutions_and_a_padded_shortcut(skip
     close(block.eval()(x), (h + skip * shortcut).relu())
 
 
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_net_for_small_images_halves_them_twice_and_reads_the_mean_over_all_pixels(blocks):
+    """1512.03385, section 4.2."""
+    net, x = randomise(resnet_images(blocks, 4)), randn(2, 1, 12, 8)
+    conv, norm = net[:2]
+    stream = F.batch_norm(F.conv2d(x, conv.weight, padding=1), None, None, norm.weight, norm.bias, training=True).relu()
+    shapes = []
+    for each in net[3 : 3 * blocks + 3]:
+        stream = each(stream)
+        shapes.append(tuple(stream.shape[1:]))
+    assert shapes == blocks * [(4, 12, 8)] + blocks * [(8, 6, 4)] + blocks * [(16, 3, 2)]
+    last = net[-1]
+    close(net(x), stream.mean((2, 3)) @ last.weight.T + last.bias)
+    assert net(x).shape == (2, 10)
+
+
+def test_a_net_for_small_images_is_residual_and_begins_with_logits_as_large_as_its_features():
+    assert [block.skip for block in resnet_images(1, 4)[3:6]] == [1, 1, 1]
+    assert resnet_images(1, 64, classes=1000)[-1].weight.var().item() == pytest.approx(1 / 256, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda **given: resnet_images(1, 4, **given), lambda **given: resnet_mlp(5, 4, 1, 3, **given)]
+)
+def test_without_a_seed_a_net_is_that_of_seed_0(make):
+    for ours, theirs in zip(make().parameters(), make(seed=0).parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_plain_and_residual_nets_for_small_images_start_from_the_same_weights():
     plain, residual = (resnet_images(1, 4, skip=skip, seed=3).state_dict() for skip in (0, 1))
     assert all(torch.equal(plain[name], residual[name]) for name in plain)

@@ -136,6 +136,19 @@ def test_a_seed_draws_its_own_net_and_states_end_in_what_is_read():
     assert (states[0] - other.embed(x)).abs().max() > 0.1
 
 
+def test_without_a_seed_a_transformer_is_that_of_seed_0():
+    nets = Transformer(5, 4, 8, 2, 1, 5), Transformer(5, 4, 8, 2, 1, 5, seed=0)
+    for ours, theirs in zip(*(net.parameters() for net in nets), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_attention_takes_any_number_of_leading_dimensions():
+    attention = shaken(Attention(6, 2, generator()))
+    x = torch.randn(3, 4, 5, 6, generator=generator(6))
+    torch.testing.assert_close(attention(x)[1, 2], attention(x[1, 2]))
+    torch.testing.assert_close(attention(x)[1], attention(x[1]))
+
+
 def test_a_fresh_map_keeps_the_variance():
     y = token_linear(400, 300, generator())(torch.randn(3, 50, 400, generator=generator(7)))
     assert y.var().item() == pytest.approx(1, abs=0.03)

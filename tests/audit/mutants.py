@@ -34,7 +34,7 @@ def function_of(mutant):
 
 
 def test_what_no_test_notices_is_listed_with_a_reason(tmp_path):
-    for part in ("src", "tests", "tools", "chapters"):
+    for part in ("src", "tests", "tools", "site", "chapters"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("node_modules", "*.egg-info"))
     shutil.copy(HERE / "mutmut.toml", tmp_path / "pyproject.toml")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
