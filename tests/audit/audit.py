@@ -1,4 +1,4 @@
-"""The slow checks of the whole site, two hours with nbval: `make audit`. `make test` samples what is walked here."""
+"""The slow checks of the whole site, 75 minutes with nbval: `make audit`. What is walked here `make test` samples."""
 
 import asyncio
 import gzip
