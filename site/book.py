@@ -16,6 +16,7 @@ import race
 import terms
 from offline import OFFER, offer_to_keep
 from pages import HERE, NODE_MODULES, mend
+from pybtex.plugin import find_plugin, register_plugin
 from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
@@ -269,6 +270,9 @@ def setup(app):
     app.setup_extension("plusx.sphinx")
     app.setup_extension("editions")
     app.setup_extension("stage")
+    # Else pybtex reads what every package says of itself at each citation, an eighth of the time of a render.
+    for name in ("docutils", "plaintext"):
+        register_plugin("pybtex.backends", name, find_plugin("pybtex.backends", name), force=True)
     # After plusx.sphinx (priority 300) has named a cache, before myst-nb (priority 500) reads its settings.
     app.connect("config-inited", _configure, priority=400)
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.

@@ -18,6 +18,8 @@ from pathlib import Path
 
 # Two kernels share two cores: one thread each, set before any kernel inherits it.
 os.environ |= {"OMP_NUM_THREADS": "1", "PLUSX_EXPLORE": "static"}
+# As if this were not installed: jsonschema would parse 38 grammars, for a second in each process, and use none.
+sys.modules["rfc3987_syntax"] = None
 
 import hero  # noqa: E402
 import nbformat  # noqa: E402
@@ -39,6 +41,8 @@ REPORTS = Path("_build", "reports", "notebooks")
 PINS = ["requirements.txt", "constraints.txt", "package-lock.json"]
 # Without it each kernel prints a warning about plain TCP.
 ENCRYPTED = Config(KernelManager={"transport_encryption": "auto"})
+# Sphinx's process does without those grammars too.
+JUPYTER_BOOK = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyter_book.cli.main import main; main()"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -189,7 +193,7 @@ def render(book: Path, edition: str, site: Path) -> bool:
     """Render into a new folder, and put it in place of the last site if nothing is wrong."""
     fresh = book / "_build" / "next"
     shutil.rmtree(fresh, ignore_errors=True)
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", str(book)]
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(book)]
     command += ["--path-output", str(fresh), "-n", "-W", "--keep-going", "-q"]
     if subprocess.run(command, env=os.environ | {"PLUSX_EDITION": edition}, stdout=subprocess.DEVNULL).returncode:
         return False
