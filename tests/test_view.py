@@ -597,7 +597,8 @@ MODEL = """([markup, answers, names]) => {
       if (window.dead) throw new Error('Cannot send');
       sent.push(question);
       const key = question.plotly ? 'plotly' : question.state.join();
-      setTimeout(() => { if (answers[key]) kernel.tell(answers[key].content, answers[key].payload); });
+      const heard = answers[key] && !(window.mute && question.plotly);
+      setTimeout(() => { if (heard) kernel.tell(answers[key].content, answers[key].payload); });
     },
   };
   window.view = () => {
@@ -647,6 +648,20 @@ def test_two_views_of_one_model_share_its_state(hosted):
     for each in (one, other):
         each.get_by_text("True 4 relu").wait_for()
     assert page.evaluate("sent.filter((each) => each.state?.join() === '1,2,0').length") <= 2
+    assert errors == []
+
+
+def test_a_view_draws_although_the_one_that_asked_for_plotly_is_gone(hosted):
+    """As where an application shows a cell twice in a row: plotly is asked for once, by a view that hears no answer."""
+    page, errors = hosted
+    page.evaluate("void (window.mute = true, window.ending = view())")
+    page.wait_for_function("sent.some((each) => each.plotly)")
+    page.evaluate("void view()")
+    page.wait_for_timeout(1500)  # it is at rest within a second, and waits for the answer to the first
+    assert page.evaluate("sent.filter((each) => each.plotly).length") == 1
+    page.evaluate("void (window.mute = false, ending())")
+    page.wait_for_function(f"{LOADED} === 1")
+    assert page.evaluate("sent.filter((each) => each.plotly).length") == 2
     assert errors == []
 
 

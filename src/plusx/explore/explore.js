@@ -28,8 +28,11 @@
     },
   };
 
-  /** Plotly from where `source` says; one that did not come may be asked for again. */
-  function loadPlotly(source) {
+  /**
+   * Plotly from where `source` says; one that did not come may be asked for again. Who waits for what a view has asked
+   * asks for itself when that view is closed, as where a notebook's application shows a cell twice in a row.
+   */
+  async function loadPlotly(source) {
     const { file } = source;
     if (!loading.has(file)) {
       const promise = source.script().then((address) => new Promise((resolve, reject) => {
@@ -42,7 +45,12 @@
       promise.catch(() => loading.delete(file));
       loading.set(file, promise);
     }
-    return loading.get(file);
+    try {
+      return await loading.get(file);
+    } catch (error) {
+      if (error.name !== "AbortError" || source.ended) throw error;
+      return loadPlotly(source);
+    }
   }
 
   const unzip = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
@@ -310,17 +318,19 @@
 
     async script() {
       const late = setTimeout(() => loading.delete(this.file), SILENT); // the kernel may be gone: let the next view ask its own
-      const blob = await new Promise((resolve) => {
+      const blob = await new Promise((resolve, reject) => {
         this.gotScript = resolve;
+        this.leaveScript = reject;
         this.whileThere(() => this.model.send({ plotly: true }));
-      });
-      clearTimeout(late);
+      }).finally(() => clearTimeout(late));
       // In a page with a loader of modules, such as Voila's, plotly would become a module and not `window.Plotly`.
       const parts = ["((module, exports, define) => {", blob, "\n})();"];
       return URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
     }
 
     close() {
+      this.ended = true;
+      this.leaveScript?.(new DOMException("The view was closed", "AbortError"));
       this.model.off("msg:custom", this.heard);
       for (const name of this.names) this.model.off(`change:${name}`, this.changes);
     }
