@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,7 @@ TYPE = {
 }
 ORT = "onnxruntime-web/dist"
 NETS = ROOT / "chapters" / "data" / "playground"
+MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
 # Panels that compute in a reader's browser, and the code of what they compute.
 PANELS = {
     "playground": [PACKAGE / "switched.py"],
@@ -208,19 +210,21 @@ def _equip_race(app, pagename, templatename, context, doctree):
 
 
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
-    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net."""
+    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net.
+
+    The nets lie in `MADE`, as long as nothing has changed that they depend on.
+    """
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
     makers = [
         *PANELS[kind],
         PACKAGE / "playground" / "export.py",
         PACKAGE / kind / "export.py",
-        ROOT / "requirements.txt",
     ]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
     kept = Path(srcdir) / "_build" / ".nets" / kind
     kept.mkdir(parents=True, exist_ok=True)
-    files = {net: kept / _named_after([*own, *makers], f"{net}.onnx") for net, own in inputs.items()}
+    files = {net: _made(kept / _named_after([*own, *makers], f"{net}.onnx")) for net, own in inputs.items()}
     parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
     if parts:  # by one process, which knows torch's exporter after the first
         pairs = [str(word) for pair in parts.items() for word in pair]
@@ -235,11 +239,11 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
 
 
 def write_hero(srcdir: Path) -> Path:
-    """The file of what the first page's net writes, made once for what it depends on: 10 s."""
-    made = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors", ROOT / "requirements.txt"]
+    """The file of what the first page's net writes, from `MADE` or made once for what it depends on: 10 s."""
+    makers = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors"]
     kept = Path(srcdir) / "_build" / ".hero"
     kept.mkdir(parents=True, exist_ok=True)
-    texts = kept / _named_after(made, "texts.json")
+    texts = _made(kept / _named_after(makers, "texts.json"))
     _put(texts, lambda part: subprocess.run([sys.executable, HERE / "hero.py", part], check=True))
     for other in set(kept.iterdir()) - {texts}:
         other.unlink()
@@ -247,8 +251,28 @@ def write_hero(srcdir: Path) -> Path:
 
 
 def _named_after(paths, name: str) -> str:
-    digest = hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths))
+    """A name for a file that changes with these files and with the pins of what torch runs and exports by."""
+    pins = re.findall(r"^(?:torch|onnx).*", (ROOT / "requirements.txt").read_text(), re.M)
+    contents = [*(path.read_bytes() for path in paths), "\n".join(pins).encode()]
+    digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents))
     return f"{digest.hexdigest()[:8]}-{name}"
+
+
+def _made(path: Path) -> Path:
+    """The file of this name in `MADE`, or the one that a build has to make."""
+    return MADE / path.name if (MADE / path.name).exists() else path
+
+
+def keep_made() -> None:
+    """Fill `MADE` anew."""
+    paths = [path for kind in PANELS for path in export_nets(kind, ROOT).values() if path.suffix == ".onnx"]
+    paths.append(write_hero(ROOT))
+    MADE.mkdir(exist_ok=True)
+    for path in paths:
+        if path.parent != MADE:
+            shutil.copy(path, MADE)
+    for other in set(MADE.iterdir()) - {MADE / path.name for path in paths}:
+        other.unlink()
 
 
 def _put(path: Path, write):

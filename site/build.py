@@ -131,7 +131,9 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     if failure:
         keep_report(notebook, path, failure, book)
     else:
-        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, "read": read})
+        bundle = CacheBundleIn(
+            notebook, str(path), data={"execution_seconds": seconds, "megabytes": peak, "read": read}
+        )
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     memory = "" if peak is None else f"{peak} MB"
     verdict = "FAILED" if failure else "run"

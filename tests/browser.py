@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from chromium import chromium
 from playwright.sync_api import Error, sync_playwright
 
@@ -34,6 +35,13 @@ SOLID = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # 3-D withou
 # What a chapter lays out in its first idle second (site/coming.js) is there at once; test_reading.py tests that second.
 WHOLE = "addEventListener('DOMContentLoaded', () => document.documentElement.classList.remove('px-coming'))"
 FAILED = pytest.StashKey()
+
+
+def sampled(values, chosen):
+    """Parameters of a test: `make test` takes those that are chosen, `make audit` all others."""
+    chosen = list(chosen)
+    given = [(value if isinstance(value, tuple) else [value], value in chosen) for value in values]
+    return [pytest.param(*value, marks=[] if is_chosen else pytest.mark.audit) for value, is_chosen in given]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,6 +110,12 @@ def open_page(launch, request):
         keep_pictures(request, contexts)
     for context in contexts:
         context.close()
+
+
+@functools.cache
+def soup(path):
+    """A page that no test changes, parsed once."""
+    return BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
 
 
 def address(page):

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -19,7 +18,7 @@ import pages
 import plotly
 import pytest
 import yaml
-from browser import serve
+from browser import serve, soup
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 from lab import run_aside
@@ -32,11 +31,6 @@ from warm import warm
 ROOT = Path(__file__).parents[1]
 NODE = Path(sys.executable).with_name("node")
 LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
-
-
-@cache
-def soup(path):
-    return BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +232,7 @@ def test_icons_are_drawn_in_the_page(site, page_files):
 
 
 def test_every_internal_link_resolves(site, page_files):
-    broken = []
+    broken, ids = [], {page: {tag["id"] for tag in soup(page)(id=True)} for page in page_files}
     for page in page_files:
         for link in soup(page)("a", href=True):
             address = urlsplit(link["href"])
@@ -250,9 +244,7 @@ def test_every_internal_link_resolves(site, page_files):
             elif address.fragment and target.suffix == ".html":
                 name, state, _ = unquote(address.fragment).partition("?")
                 place = f"explore-{name}" if state else name
-                if not soup(target).find(id=place) and not (
-                    name == "slides" and soup(target).select(".btn-slides-button")
-                ):
+                if place not in ids[target] and not (name == "slides" and soup(target).select(".btn-slides-button")):
                     broken.append((page.name, link["href"]))
     assert broken == []
 
@@ -382,6 +374,7 @@ def test_jupyter_book_alone_builds_the_same_twice(tiny, tmp_path):
         assert (book / "_build" / "html" / "chapter.html").read_text() == tiny.html()
 
 
+@pytest.mark.audit
 def test_make_links_names_a_page_that_is_gone_and_who_links_to_it(tiny, tmp_path):
     book = tmp_path / "book"
     shutil.copytree(tiny.folder, book, ignore=shutil.ignore_patterns("_build"))
@@ -394,6 +387,14 @@ def test_make_links_names_a_page_that_is_gone_and_who_links_to_it(tiny, tmp_path
             done = subprocess.run(command, cwd=book, capture_output=True, text=True)
             assert done.returncode == code, done.stdout + done.stderr
             assert bool(re.search(rf"index.*broken link: {host}/gone.html .404", done.stderr)) == bool(code)
+
+
+def test_what_is_kept_of_a_build_is_of_this_code():
+    """If this fails, `make evidence` keeps it anew."""
+    nets = {
+        path.name for kind in book.PANELS for path in book.export_nets(kind, ROOT).values() if path.suffix == ".onnx"
+    }
+    assert {path.name for path in book.MADE.iterdir()} == nets | {book.write_hero(ROOT).name} and len(nets) == 8
 
 
 def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
@@ -423,6 +424,7 @@ env = {name: value for name, value in os.environ.items() if name not in ("JPY_PA
 print(begun, sets, argv, *sorted(env.items()), sys.path, os.getcwd(), sys.stdin.closed, sep="\\n")"""
 
 
+@pytest.mark.audit
 def test_a_forked_kernel_begins_as_one_of_its_own_and_ends_as_one(tmp_path):
     def run(*cells, **settings):
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}

@@ -2,6 +2,7 @@
 
 import re
 import symtable
+import sys
 
 import nbformat
 import pytest
@@ -51,6 +52,12 @@ def test_the_build_printed_what_the_text_quotes(site, path):
     assert checked
     for kept, run in checked:
         assert printed(run) == printed(kept), kept.id
+
+
+def test_a_chapter_leaves_room(site, path):
+    """A kernel that ran it whole held less than 1 GB at its peak, as Linux tells it."""
+    kept = get_cache(cache_path(ROOT)).match_cache_notebook(nbformat.read(path, as_version=4))
+    assert (kept.data["megabytes"] or 0) < 1000 and (kept.data["megabytes"] is None) == (sys.platform != "linux")
 
 
 def tables(code):

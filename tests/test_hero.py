@@ -8,6 +8,7 @@ import re
 import hero
 import pytest
 import torch
+from book import write_hero
 from browser import ROOT
 
 from plusx.switched import LAYER, TASKS, encode, held_out, load, losses, trained
@@ -37,6 +38,11 @@ def opened(open_page):
         return page, errors
 
     return opened
+
+
+@pytest.mark.audit
+def test_what_is_kept_is_what_the_net_writes():
+    assert json.loads(write_hero(ROOT).read_text()) == json.loads(json.dumps(hero.texts()))
 
 
 def said(page):

@@ -1,4 +1,5 @@
-"""Make the kept results of chapters/evidence that are missing or outdated, two chapters at a time.
+"""Make the kept results of chapters/evidence that are missing or outdated, two chapters at a time, and what
+chapters/data/made keeps from a build.
 
 What has been measured lies in _build/evidence, so a stopped run goes on where it was.
 """
@@ -12,6 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "site"))
+from book import keep_made  # noqa: E402
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"
 DECORATED = re.compile(r"^@evidence\(.*?^def (\w+)", re.M | re.S)
@@ -47,6 +51,7 @@ def main() -> int:
     which = "all" if parser.parse_args().all else "make"
     with ThreadPoolExecutor(CORES) as pool:
         done = list(pool.map(lambda path: make(path, which), decorated(CHAPTERS)))
+    keep_made()
     return 0 if all(done) else 1
 
 
