@@ -4,7 +4,7 @@ PYTHON = python3
 BIN = .venv/bin
 READY = .venv/ready node_modules/ready
 # These nbval runs anew with every test. What each chapter printed while it was built, a test compares anyway.
-QUICK = chapters/02-*.ipynb chapters/10-*.ipynb chapters/1[234]-*.ipynb chapters/relatives.ipynb
+QUICK = chapters/10-*.ipynb chapters/relatives.ipynb
 
 book: $(READY)
 	$(BIN)/python site/build.py
@@ -44,8 +44,9 @@ bench: browser book
 # Lighthouse measures time, so it has the machine to itself.
 audit: browser book .venv/audit tests/audit/node_modules/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 chapters
-	$(BIN)/pytest -q -s tests/audit/audit.py::test_lighthouse
-	$(BIN)/pytest -q -n 2 -rP tests/audit/audit.py tests/audit/mutants.py --deselect tests/audit/audit.py::test_lighthouse
+	$(BIN)/pytest -q -s -m audit tests/audit/audit.py::test_lighthouse
+	$(BIN)/pytest -q -n 2 -rP -m audit tests/test_*.py tests/audit/audit.py tests/audit/mutants.py \
+		--deselect tests/audit/audit.py::test_lighthouse
 
 # A class of 30 on a real JupyterHub. As root: each reader gets a Unix account for the while.
 hub: $(READY) .venv/hub tests/hub/node_modules/ready

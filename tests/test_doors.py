@@ -79,6 +79,7 @@ def served(tmp_path_factory):
     return folder
 
 
+@pytest.mark.audit
 def test_notebook_7_runs_a_chapter(served, explorers, open_page):
     with notebook_7(served) as url:
         page, foreign, _ = open_page("about:blank", solid=False)
@@ -100,6 +101,7 @@ URL.createObjectURL = (blob) => {
 };"""
 
 
+@pytest.mark.audit
 def test_voila_shows_a_chapter_on_a_slow_machine(served, explorers, open_page):
     """Its page connects when all cells have run, and asks another host for icons, and for nothing else."""
     with voila(served) as url:
@@ -147,6 +149,7 @@ def test_nbconvert_shows_what_the_file_keeps(executed, explorers, open_page):
     assert page.get_by_text("up to this cell").filter(visible=True).count() == 0
 
 
+@pytest.mark.audit
 def test_a_strangers_notebook_has_its_pictures_in_jupyterlab_with_no_kernel(executed, explorers, tmp_path, open_page):
     shutil.copy(executed / "without.ipynb", tmp_path / "strange.ipynb")
     with jupyter_lab(tmp_path, *NO_KERNEL) as url:

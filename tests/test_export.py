@@ -72,7 +72,7 @@ def test_a_file_is_little_more_than_its_weights(name, file):
     assert not [word for word in (b"plusx", b".py", b"forward", torch.__version__.encode()) if word in content]
 
 
-@pytest.mark.parametrize("name", ["sorting"], indirect=True)  # the other takes as long, by the same steps
+@pytest.mark.audit
 def test_an_export_repeats_to_the_byte_in_silence(name, file, tmp_path):
     code = "import torch; torch.set_default_dtype(torch.float64); from plusx.playground.export import export; "
     command = [sys.executable, "-W", "error", "-c", code + f"export('{name}', 'again.onnx')"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from browser import CHAPTERS, ROOT, address
+from browser import EXPLORING, ROOT, address, sampled
 from chapter_code import code_of, playground_cells
 from lab import (
     DRAWN,
@@ -34,7 +34,8 @@ from plusx.explore.figures import table
 from plusx.lanes.race import STACK, Training
 from plusx.step import Lane
 
-BRIEF = [chapter for chapter in CHAPTERS if chapter[9:11] == "10"]  # it runs for seconds
+BRIEF = [chapter for chapter in EXPLORING if chapter[9:11] == "17"]  # it runs for seconds
+LOST = ["restarted", "killed"]  # how a kernel goes
 IDLE = f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'"  # before that, "run all" never ends
 TOGGLES = "[data-control]:not(:checked), [data-control][type=checkbox]"  # what changes the state when it is used
 # Click a switch of layer 3, then milliseconds until its result line has changed.
@@ -83,13 +84,9 @@ def lab(folder):
         yield url
 
 
-@pytest.mark.parametrize("chapter", BRIEF)
+@pytest.mark.parametrize("chapter", sampled(EXPLORING, BRIEF))
 def test_run_all_then_toggle(lab, chapter, open_page):
-    run_all_then_toggle(lab, chapter, open_page)
-
-
-def run_all_then_toggle(lab, chapter, open_page):
-    """Every explorer of a chapter shows what torch computes here; `make audit` walks all other chapters."""
+    """Every explorer of a chapter shows what torch computes here."""
     notebook = chapter.replace(".html", ".ipynb")
     page, foreign, _ = open_page("about:blank", solid='"surface"' in (ROOT / notebook).read_text())
     assert run_all(page, lab, notebook) == []
@@ -216,7 +213,8 @@ def test_the_playground_answers_wherever_lab_shows_it(lab, open_page):
         assert view.locator(".pg-large canvas").evaluate(drawn) == [dark_ink] * 3
 
 
-@pytest.mark.parametrize("how", ["restarted", "killed"])
+@pytest.mark.audit
+@pytest.mark.parametrize("how", LOST)
 def test_the_playground_without_its_kernel_says_to_run_the_cell_again(lab, open_page, how):
     page, _, _ = open_page("about:blank")
     assert run_all(page, lab, "playground.ipynb") == []
@@ -335,7 +333,7 @@ def test_a_notebook_run_twice_in_a_row(open_small, small):
     walk(panel_of(page), small)
 
 
-@pytest.mark.parametrize("how", ["restarted", "killed"])
+@pytest.mark.parametrize("how", sampled(LOST, ["restarted"]))
 def test_an_explorer_without_its_kernel_says_to_run_its_cell_again(open_small, small, how):
     page = open_small(f"{how}.ipynb")
     panel = panel_of(page)
@@ -358,6 +356,7 @@ def test_an_explorer_without_its_kernel_says_to_run_its_cell_again(open_small, s
     walk(panel_of(page), small)
 
 
+@pytest.mark.audit
 def test_an_explorer_looks_as_lab_does(open_small):
     page = open_small("themes.ipynb")
     panel = panel_of(page)
@@ -414,6 +413,7 @@ play"""
     assert_shows(show(page, 3, DRAWN).locator(".plusx-explore"), small, (1, 0, 0))
 
 
+@pytest.mark.audit
 def test_what_is_one_change_away_needs_no_question(open_small, small):
     page = open_small("ahead.ipynb", setup=QUESTIONS)
     panel = panel_of(page)
@@ -431,6 +431,7 @@ def test_what_is_one_change_away_needs_no_question(open_small, small):
     assert page.evaluate("questions") == []
 
 
+@pytest.mark.audit
 def test_a_readers_own_notebook_has_its_pictures_when_its_kernel_is_gone(lab, folder, small, tmp_path, open_page):
     """Lab trusts it, and so shows its widgets, which have no model: what was saved beside them comes forth."""
     sources = [*playground_cells(), SMALL]

@@ -6,14 +6,17 @@ import json
 import random
 import re
 import shutil
+import subprocess
+import sys
+from itertools import cycle, product
 
 import IPython.display
 import numpy as np
 import onnx
 import pytest
 import torch
-from book import FUNCTIONS, ORT, PACKAGE, _from_npm, export_nets
-from browser import ROOT, serve
+from book import FUNCTIONS, MADE, ORT, PACKAGE, _from_npm, export_nets
+from browser import ROOT, sampled, serve
 from chapter_code import chapter_code
 
 from plusx import sorter, step
@@ -29,6 +32,7 @@ STYLES = "explore/explore.css", "explore/diagram.css", "lanes/lanes.css"
 SCRIPTS = "explore/diagram.js", "playground/panel.js", "lanes/lanes.js"
 WORKERS = "playground/runtime.js", "lanes/lanes-worker.js"
 ALL = "1" * 16
+HOWS = ["mouse", "keyboard"]
 RACES = {  # chapter: its cell of imports, the preset of its race
     "01-f-of-x-plus-x": ("set-up", "The identity without a skip"),
     "05-degradation": ("setup-torch", "Deeper, and worse"),
@@ -297,6 +301,18 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
     assert foreign == errors == []
 
 
+# ---- what the repository keeps ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sampled(FUNCTIONS, ["sorter-look"]))
+def test_a_kept_step_is_what_an_export_makes(nets, name, tmp_path):
+    """To the byte, in silence."""
+    code = f"from plusx.lanes.export import export; export({name!r}, 'a')"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert nets[name].parent == MADE and (tmp_path / "a").read_bytes() == nets[name].read_bytes()
+
+
 # ---- inside a chapter ---------------------------------------------------------------------------------------------
 
 
@@ -313,8 +329,7 @@ def test_a_race_is_a_preset_of_the_page_of_all_lanes():
         assert race | {"presets": whole["presets"], "challenges": whole["challenges"]} == whole
 
 
-@pytest.mark.parametrize("how", ["mouse", "keyboard"])
-@pytest.mark.parametrize("chapter", RACES)
+@pytest.mark.parametrize("chapter, how", sampled(product(RACES, HOWS), zip(RACES, cycle(HOWS))))
 def test_a_race_is_closed_asks_for_nothing_and_replays_when_it_is_opened(url, open_page, chapter, how):
     page, foreign, errors = open_page(f"{url}/{chapter}.html")
     names = "performance.getEntriesByType('resource').map((entry) => entry.name.split('/').at(-1)).sort()"
@@ -373,11 +388,12 @@ def settings(kind, count):
         yield lot.choice(list(kind.code.TASKS)), lot.randrange(100), words
 
 
+@pytest.mark.parametrize("count", sampled([3, 15], [3]))
 @pytest.mark.parametrize("file, kind", [("index", race.STACK), ("sorters", race.SORTER)])
-def test_a_hundred_steps_in_the_page_are_torchs(open_lanes, file, kind):
+def test_a_hundred_steps_in_the_page_are_torchs(open_lanes, file, kind, count):
     page, foreign, errors = open_lanes(loaded=True, file=file)
     ours = kind.code.Lane()
-    for task, seed, words in settings(kind, 6):
+    for task, seed, words in settings(kind, count):
         question = {"lane": "parity", "task": task, "seed": seed, "words": words, "steps": 100, "begin": True}
         seen = page.evaluate(
             f"""async (question) => {{ const seen = await {LANES}.engine.ask(question);
@@ -435,7 +451,7 @@ def press(page, target, how):
         page.keyboard.press("Space")
 
 
-@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+@pytest.mark.parametrize("how", sampled(HOWS, ["keyboard"]))
 def test_every_switch_of_a_sorter_is_the_one_it_names(open_lanes, how):
     page, _, errors = open_lanes(loaded=True, file="sorters")
     mine = page.get_by_role("region", name="Lane B of the sorters", exact=True)
@@ -464,8 +480,7 @@ def test_every_switch_of_a_sorter_is_the_one_it_names(open_lanes, how):
     assert errors == []
 
 
-@pytest.mark.parametrize("how", ["mouse", "keyboard"])
-@pytest.mark.parametrize("name", "AB")
+@pytest.mark.parametrize("name, how", sampled(product("AB", HOWS), zip("AB", HOWS)))
 def test_every_switch_of_a_lane_is_the_one_it_names(open_lanes, name, how):
     page, _, errors = open_lanes(loaded=True, link="#lanes?task=line")
     mine = lane(page, name)
@@ -504,7 +519,7 @@ def test_every_switch_of_a_lane_is_the_one_it_names(open_lanes, name, how):
     assert words_of(page, name) == other and errors == []
 
 
-@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+@pytest.mark.parametrize("how", sampled(HOWS, ["keyboard"]))
 def test_play_pause_step_rewind_speed_seed_and_data(open_lanes, how):
     page, _, errors = open_lanes(loaded=True)
     press(page, page.get_by_role("button", name="One step"), how)
@@ -697,7 +712,7 @@ def test_sorters_tell_how_many_sequences_are_sorted_and_one_of_them_can_run_away
     assert re.search("A [0-9.]+ in attention 1, [0-9.]+ in FFN 4", "".join(pictures)) and errors == []
 
 
-@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize("width, theme", sampled([(1280, "light"), (390, "dark")], [(390, "dark")]))
 def test_two_panels_share_a_page(open_lanes, axe, width, theme):
     page, foreign, errors = open_lanes(file="both", width=width, theme=theme)
     page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
@@ -731,7 +746,10 @@ def test_the_lanes_fit_their_page_and_are_accessible(open_lanes, axe, width, the
 # ---- on the first page ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width, theme, loads", [(1280, "light", True), (390, "dark", False)])
+RACED = [(1280, "light", True), (390, "dark", False)]
+
+
+@pytest.mark.parametrize("width, theme, loads", sampled(RACED, RACED[:1]))
 def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, open_page, axe, width, theme, loads):
     page, foreign, errors = open_page(f"{site_url}/index.html", width=width, theme=theme)
     names = "performance.getEntriesByType('resource').map((entry) => entry.name)"

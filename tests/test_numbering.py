@@ -6,8 +6,7 @@ from pathlib import Path
 import cards
 import numbering
 import pytest
-from browser import ROOT
-from bs4 import BeautifulSoup
+from browser import ROOT, soup
 from sphinx.errors import ExtensionError
 
 CARDS = re.compile(r"^ *(\d+)\. \[(.*?)\]\(chapters/(.*?)\.ipynb\) · (\d+) min\\\n +(.*)$", re.M)
@@ -16,10 +15,7 @@ CHAPTERS = {int(number): rest for number, *rest in CARDS.findall((ROOT / "index.
 
 @pytest.fixture(scope="module")
 def soups(site):
-    return {
-        number: BeautifulSoup((site / "chapters" / f"{stem}.html").read_text("utf8"), "html.parser")
-        for number, (_, stem, *_) in CHAPTERS.items()
-    }
+    return {number: soup(site / "chapters" / f"{stem}.html") for number, (_, stem, *_) in CHAPTERS.items()}
 
 
 def words(node):
@@ -34,19 +30,19 @@ def test_teachers_ask_what_the_cards_ask_in_as_many_minutes():
 
 def test_a_chapter_has_its_number_in_its_title_its_window_and_the_sidebar(soups):
     assert list(soups) == list(range(1, 21))
-    for number, soup in soups.items():
-        title = soup.select_one("article section > h1").text
-        assert title.startswith(f"{number}. ") and soup.title.text.startswith(f"{number}. ")
-        assert f"{CHAPTERS[number][2]} minutes" in soup.select_one(".px-minutes").text
-        listed = [words(link) for link in soup.select(".bd-links li > a")]
+    for number, page in soups.items():
+        title = page.select_one("article section > h1").text
+        assert title.startswith(f"{number}. ") and page.title.text.startswith(f"{number}. ")
+        assert f"{CHAPTERS[number][2]} minutes" in page.select_one(".px-minutes").text
+        listed = [words(link) for link in page.select(".bd-links li > a")]
         assert [int(name.split(".")[0]) for name in listed if name[0].isdigit()] == list(range(1, 21))
-        assert words(soup.select_one(".bd-links li.current > a")).startswith(f"{number}. ")
+        assert words(page.select_one(".bd-links li.current > a")).startswith(f"{number}. ")
 
 
 def test_previous_and_next_say_what_they_ask(soups):
-    for number, soup in soups.items():
+    for number, page in soups.items():
         for side, other in (("left-prev", number - 1), ("right-next", number + 1)):
-            link = soup.select_one(f".{side}")
+            link = page.select_one(f".{side}")
             if other in CHAPTERS and CHAPTERS[other][1] in link["href"]:
                 assert words(link.select_one(".prev-next-title")).startswith(f"{other}. ")
                 assert words(link.select_one(".px-asks")) == CHAPTERS[other][3]
@@ -84,7 +80,7 @@ def test_the_contents_mark_the_section_that_is_read_wherever_one_is(number, site
 
 
 def test_a_chapter_opens_with_its_picture_and_what_one_can_do_after_it_folded(soups):
-    for number, soup in soups.items():
-        assert bool(soup.select_one(".px-opener > .px-minutes + svg.plusx-card")) == (number in cards.SHOWN)
-        (goals,) = soup.select("details.px-goals")
+    for number, page in soups.items():
+        assert bool(page.select_one(".px-opener > .px-minutes + svg.plusx-card")) == (number in cards.SHOWN)
+        (goals,) = page.select("details.px-goals")
         assert not goals.has_attr("open") and len(goals.select("li")) >= 2

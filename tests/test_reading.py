@@ -1,7 +1,7 @@
 """Read and Lab in the built site: what of a chapter's code is open, and that a reader's choice is kept."""
 
 import pytest
-from browser import CHAPTERS, WHOLE
+from browser import CHAPTERS, WHOLE, sampled
 
 CHAPTER = "chapters/05-degradation.html"
 # How many blocks of code and printed tables are seen, apart from those that a tag of their cell folds.
@@ -111,7 +111,7 @@ LEFT_OUT = f"""() => {{
 HEIGHTS = "() => [...document.querySelectorAll('.bd-article section > *')].map((part) => part.offsetHeight)"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", sampled([1280, 390], [390]))
 def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, launch, width):
     context = launch(False).new_context(viewport={"width": width, "height": 900})
     page, errors = context.new_page(), []

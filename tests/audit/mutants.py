@@ -8,8 +8,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from browser import ROOT
 
+pytestmark = pytest.mark.audit
 HERE = Path(__file__).parent
 MUTMUT = Path(sys.executable).with_name("mutmut")
 # Runs where mutmut ran; prints each mutant's verdict, and of those that nothing noticed the lines they have for others.
