@@ -376,7 +376,8 @@ def test_what_is_held_out_stands_in_topics_that_are_not_trained_on(script, tmp_p
         assert written == (CHECKPOINTS / "held-out.txt").read_text("utf8")
 
 
-@pytest.mark.parametrize("name", sampled(SEEDS, ["characters"]))
+@pytest.mark.audit
+@names
 def test_training_starts_as_recorded(name, script, capsys):
     torch.set_default_dtype(torch.float32)
     threads = torch.get_num_threads()
