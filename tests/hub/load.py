@@ -197,7 +197,7 @@ def test_each_chapter_fits_the_limit(hub, say):
 
     peaks = []
     run_aside(read())
-    assert len(peaks) == 17 and max(peaks) / MB <= megabytes(MEMORY["limit"])
+    assert len(peaks) == len(NOTEBOOKS) and max(peaks) / MB <= megabytes(MEMORY["limit"])
 
 
 def test_a_class_of_thirty(hub, scripts, say, folder):
