@@ -123,9 +123,12 @@ def address(page):
     return page.evaluate("location.href")
 
 
+HINTS = "willReadFrequently", "GPU stall due to ReadPixels"  # Chromium's to plotly, on how fast it reads its own canvas
+
+
 def is_complaint(message):
-    """Errors and warnings, but not Chromium's hint to plotly on how fast it reads its own canvas."""
-    return message.type in ("error", "warning") and "willReadFrequently" not in message.text
+    """Errors and warnings, but no hints."""
+    return message.type in ("error", "warning") and not any(hint in message.text for hint in HINTS)
 
 
 def is_local(url):

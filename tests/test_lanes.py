@@ -304,7 +304,7 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
 # ---- what the repository keeps ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sampled(FUNCTIONS, ["sorter-look"]))
+@pytest.mark.parametrize("name", sampled(FUNCTIONS, ["sorter-begin"]))
 def test_a_kept_step_is_what_an_export_makes(nets, name, tmp_path):
     """To the byte, in silence."""
     code = f"from plusx.lanes.export import export; export({name!r}, 'a')"
