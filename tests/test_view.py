@@ -666,6 +666,19 @@ def test_a_view_draws_although_the_one_that_asked_for_plotly_is_gone(hosted):
     assert errors == []
 
 
+@pytest.mark.audit
+def test_a_view_that_closes_late_leaves_what_another_has_asked_for(hosted):
+    page, errors = hosted
+    page.evaluate("void (window.mute = true, window.ending = view())")
+    page.wait_for_function("sent.some((each) => each.plotly)")
+    page.wait_for_timeout(4500)  # the kernel is silent: the next view asks for itself
+    for views in ("view()", "ending(), view()"):
+        page.evaluate(f"void ({views})")
+        page.wait_for_timeout(1500)
+        assert page.evaluate("sent.filter((each) => each.plotly).length") == 2
+    assert errors == []
+
+
 def test_a_state_computed_ahead_needs_no_question(hosted):
     page, _ = hosted
     page.evaluate("void view()")

@@ -42,7 +42,7 @@
         script.onerror = () => reject(new Error("The plotting library did not load"));
         document.head.append(script);
       }));
-      promise.catch(() => loading.delete(file));
+      promise.catch(() => loading.get(file) === promise && loading.delete(file)); // by now it may be another's
       loading.set(file, promise);
     }
     try {
