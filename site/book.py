@@ -215,11 +215,7 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
     The nets lie in `MADE`, as long as nothing has changed that they depend on.
     """
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
-    makers = [
-        *PANELS[kind],
-        PACKAGE / "playground" / "export.py",
-        PACKAGE / kind / "export.py",
-    ]
+    makers = [*PANELS[kind], PACKAGE / "playground" / "export.py", PACKAGE / kind / "export.py"]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
     kept = Path(srcdir) / "_build" / ".nets" / kind

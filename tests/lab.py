@@ -151,19 +151,27 @@ def cells_with(page, marker):
     ]
 
 
-def show(page, index, picture):
-    """Bring a cell into view (Lab renders only what is near it) and wait for its picture."""
-    cell = page.locator(f".jp-Notebook:visible .jp-Cell[data-windowed-list-index='{index}']")
-    shown = cell.locator(picture).first
-    for _ in range(30):  # cells above it that grow as they come into view push it out again
-        page.evaluate(
-            f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
-        )
+def wait_in_sight(shown, bring):
+    """Bring a picture into sight until it is drawn: what grows above as it comes into view pushes it out again."""
+    for _ in range(30):
         with contextlib.suppress(TimeoutError):
-            cell.locator(".jp-OutputArea-output").last.scroll_into_view_if_needed(timeout=2000)  # below long code
+            bring()
             shown.wait_for(timeout=2000)
             break
     shown.wait_for(timeout=2000)
+
+
+def show(page, index, picture):
+    """Bring a cell into view (Lab renders only what is near it) and wait for its picture."""
+    cell = page.locator(f".jp-Notebook:visible .jp-Cell[data-windowed-list-index='{index}']")
+
+    def bring():
+        page.evaluate(
+            f"i => {{ {NOTEBOOK}.content.activeCellIndex = i; {NOTEBOOK}.content.scrollToItem(i, 'start'); }}", index
+        )
+        cell.locator(".jp-OutputArea-output").last.scroll_into_view_if_needed(timeout=2000)  # below long code
+
+    wait_in_sight(cell.locator(picture).first, bring)
     page.wait_for_timeout(1000)  # Lab goes on laying out, and may render the cell once more
     return cell
 

@@ -43,10 +43,16 @@ def test_the_file_is_clean(path):
             assert cell.outputs == [], f"{cell.id} stores an output that nothing checks"
 
 
-def test_the_build_printed_what_the_text_quotes(site, path):
+@pytest.fixture(scope="module")
+def ran(site):
+    """The notebooks as the run that the site was made of has left them."""
+    return get_cache(cache_path(ROOT))
+
+
+def test_the_build_printed_what_the_text_quotes(ran, path):
     """Checked cells, in the run that the site was made of."""
     notebook = nbformat.read(path, as_version=4)
-    _, executed = get_cache(cache_path(ROOT)).merge_match_into_notebook(notebook)
+    _, executed = ran.merge_match_into_notebook(notebook)
     assert [cell.id for cell in executed.cells] == [cell.id for cell in notebook.cells]
     checked = [(kept, run) for kept, run in zip(notebook.cells, executed.cells) if kept.get("outputs")]
     assert checked
@@ -54,10 +60,10 @@ def test_the_build_printed_what_the_text_quotes(site, path):
         assert printed(run) == printed(kept), kept.id
 
 
-def test_a_chapter_leaves_room(site, path):
+def test_a_chapter_leaves_room(ran, path):
     """A kernel that ran it whole held less than 1 GB at its peak, as Linux tells it."""
-    kept = get_cache(cache_path(ROOT)).match_cache_notebook(nbformat.read(path, as_version=4))
-    assert (kept.data["megabytes"] or 0) < 1000 and (kept.data["megabytes"] is None) == (sys.platform != "linux")
+    megabytes = ran.match_cache_notebook(nbformat.read(path, as_version=4)).data["megabytes"]
+    assert (megabytes or 0) < 1000 and (megabytes is None) == (sys.platform != "linux")
 
 
 def tables(code):

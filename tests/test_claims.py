@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from browser import ROOT
-from bs4 import BeautifulSoup
+from browser import ROOT, soup
 from chapter_code import chapter_code, printed
 
 from plusx.draw import bars, figure, panel
@@ -116,8 +115,7 @@ def test_every_reading_is_a_row_of_a_checked_table(page, site):
     shown = "".join(map(printed, cells))
     for claim in page.both:
         assert claim.readings and all(each.text in shown for each in claim.readings)
-    soup = BeautifulSoup((site / "chapters" / f"{STEM}.html").read_text(), "html.parser")
-    rows = soup.select(".px-claims tbody tr")
+    rows = soup(site / "chapters" / f"{STEM}.html").select(".px-claims tbody tr")
     assert len(rows) == len(page.both) > 30
     for row, claim in zip(rows, page.both):
         assert row.td.text.startswith(claim.said) and row.select("strong")[-1].text == page.kind(claim)

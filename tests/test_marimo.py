@@ -5,8 +5,7 @@ import io
 
 import pytest
 from browser import sampled
-from lab import assert_shows, serving, walk
-from playwright.sync_api import TimeoutError
+from lab import assert_shows, serving, wait_in_sight, walk
 
 SMALL = """
 from plusx.explore import explore
@@ -60,12 +59,7 @@ def test_an_explorer_answers_in_marimo(how, small, tmp_path, open_page):
             page.get_by_test_id("run-button").last.click()  # of all cells
         first, second = (page.locator(".plusx-explore").nth(at) for at in (0, 1))
         for each in (first, second):
-            for _ in range(30):  # what marimo lays out above pushes it out of sight again, where nothing is drawn
-                each.scroll_into_view_if_needed()
-                with contextlib.suppress(TimeoutError):
-                    each.locator(".main-svg").first.wait_for(timeout=2000)
-                    break
-            each.locator(".main-svg").first.wait_for()
+            wait_in_sight(each.locator(".main-svg").first, each.scroll_into_view_if_needed)
         assert first.evaluate("root => root.getRootNode() instanceof ShadowRoot")
         state = walk(first, small)
         assert_shows(second, small, state)

@@ -3,7 +3,7 @@
 from itertools import cycle, product
 
 import pytest
-from browser import EXPLORING, sampled, soup
+from browser import CHAPTERS, EXPLORING, sampled, soup
 from playwright.sync_api import expect
 
 SCREENS = {1280: (1280, 800), 390: (390, 844)}
@@ -28,6 +28,7 @@ def test_every_explorer_fits(site_url, open_page, chapter, width):
     tall = page.locator(".plusx-explore").evaluate_all("all => all.map((root) => [root.id, root.offsetHeight])")
     screens = {1280: 1, 390: 2}[width]
     assert tall and not [each for each in tall if each[1] > screens * SCREENS[width][1]]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_controls_stand_left_of_the_picture_where_there_is_room_and_above_it_elsewhere(site_url, open_page):
@@ -101,7 +102,7 @@ def test_on_paper_in_lab_and_without_scripts_the_explorer_stands_where_the_noteb
 
 def test_no_prediction_stands_beside_its_answer(site):
     beside = 0
-    for chapter in EXPLORING:
+    for chapter in CHAPTERS:
         page = soup(site / chapter)
         beside += len(page.select(".px-script > .px-words:first-child"))
         assert not page.select(".px-script > .px-words:first-child .px-choices"), chapter

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import terms
-from browser import sampled
+from browser import sampled, soup
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
@@ -16,8 +16,7 @@ CARD = ".px-term"
 
 def said(site, address):
     """The glossary's words on a term, as one reads them."""
-    glossary = BeautifulSoup((site / "chapters" / "glossary.html").read_text("utf8"), "html.parser")
-    entry = glossary.find(id=address.partition("#")[2])
+    entry = soup(site / "chapters" / "glossary.html").find(id=address.partition("#")[2])
     return " ".join(entry.find_next("dd").text.split())
 
 
