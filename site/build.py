@@ -41,8 +41,10 @@ REPORTS = Path("_build", "reports", "notebooks")
 PINS = ["requirements.txt", "constraints.txt", "package-lock.json"]
 # Without it each kernel prints a warning about plain TCP.
 ENCRYPTED = Config(KernelManager={"transport_encryption": "auto"})
-# Sphinx's process does without those grammars too.
-JUPYTER_BOOK = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyter_book.cli.main import main; main()"
+# Sphinx's process does without those grammars too, and without looking for garbage: it lives for 15 s.
+JUPYTER_BOOK = (
+    "import gc, sys; gc.disable(); sys.modules['rfc3987_syntax'] = None; from jupyter_book.cli.main import main; main()"
+)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -38,8 +38,8 @@ THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_the
 # What Sphinx writes for a formula, and the TeX within it.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
-# The first page asks for its types before its styles are read; a chapter's first words need not wait for them. From
-# disk a type may not be asked for so: there each file counts as of another origin.
+# A page asks for its types as soon as its styles are there; when its first words are laid out would be too late for
+# them. From disk a type may not be asked for so: there each file counts as of another origin.
 TYPE_EARLY = """
     <script>
       if (location.protocol !== "file:") for (const name of ["source-sans", "source-serif"]) {{
@@ -335,9 +335,7 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
     for page, html in pages.items():
         root = _static(page, outdir)
-        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />'
-        if page == outdir / "index.html":
-            one += TYPE_EARLY.format(root=root)
+        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />' + TYPE_EARLY.format(root=root)
         pages[page] = STYLE.sub("", html).replace("</title>", f"</title>\n    {one}", 1)
 
 

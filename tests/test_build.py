@@ -95,6 +95,16 @@ def test_one_stylesheet_and_no_script_hold_up_the_first_view(site, page_files):
         assert kept.replace('"', "") in css.replace('"', ""), kept
 
 
+@pytest.mark.parametrize("name", ["index", "chapters/02-gradients-through-depth"])
+def test_a_page_asks_for_its_type_before_its_first_words_are_laid_out(site_url, open_page, name):
+    """Else it comes too late for them on a first visit, and they are in a system's type as long as they are read."""
+    page, _, errors = open_page(f"{site_url}/{name}.html")
+    page.evaluate("document.fonts.ready")
+    asked = page.evaluate("""performance.getEntriesByType("resource").filter(({ name }) => name.includes("/source-"))
+        .map(({ name, initiatorType }) => [name.split("/").at(-1), initiatorType])""")
+    assert sorted(asked) == [["source-sans.woff2", "link"], ["source-serif.woff2", "link"]] and errors == []
+
+
 def test_states_lie_beside_the_page(page_files):
     found = [(page, tag) for page in page_files for tag in soup(page).select(".px-states")]
     assert len(found) > 30
