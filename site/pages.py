@@ -39,13 +39,16 @@ THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_the
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
 # A page asks for its types as soon as its styles are there; when its first words are laid out would be too late for
-# them. From disk a type may not be asked for so: there each file counts as of another origin.
+# them. Not on a phone, whose network has the words themselves to bring; and not from disk, where each file counts as of
+# another origin.
 TYPE_EARLY = """
     <script>
-      if (location.protocol !== "file:") for (const name of ["source-sans", "source-serif"]) {{
-        const href = `{root}/${{name}}.woff2`;
-        const link = {{ rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }};
-        document.head.append(Object.assign(document.createElement("link"), link));
+      if (location.protocol !== "file:" && matchMedia("(min-width: 48rem)").matches) {{
+        for (const name of ["source-sans", "source-serif"]) {{
+          const href = `{root}/${{name}}.woff2`;
+          const link = {{ rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }};
+          document.head.append(Object.assign(document.createElement("link"), link));
+        }}
       }}
     </script>"""
 STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*')
@@ -106,7 +109,8 @@ def mend(outdir: Path, base: str) -> None:
     inline = SETTINGS._replace(put=lambda _: f"<script>{options}</script>")
     for path, html in pages.items():
         html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
-        pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS]), outdir)
+        unused = [scripts for use, scripts in UNUSED.items() if not re.search(use, html)]
+        pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS, *unused]), outdir)
     race.bring(pages, outdir)
     numbering.number_chapters(pages, outdir)
     sections.index_sections(pages, outdir)
@@ -257,6 +261,16 @@ SCRIPTS = [
         'localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
     ),
 ]
+# What a page must hold to have a use for a script: each costs a phone a request before its first view.
+UNUSED = {
+    r'class="[^"]*\bdropdown admonition\b': Edit(
+        "script of folds", r"<script defer [^>]*/togglebutton\.js[^>]*></script>\s*"
+    ),
+    r'class="[^"]*\bsd-tab-set\b': Edit("script of tabs", r"<script defer [^>]*/design-tabs\.js[^>]*></script>\s*"),
+    r'<div class="highlight': Edit(
+        "scripts that copy code", r"<script defer [^>]*/(?:clipboard\.min|copybutton)\.js[^>]*></script>\s*", times=2
+    ),
+}
 SETTINGS = Edit("settings in the page", r'<script src="[^"]*/documentation_options\.js[^>]*></script>')
 MATHJAX = Edit(
     "scripts of MathJax",
@@ -282,7 +296,7 @@ BEHAVIOUR = [
     # It lets a menu's button lose the focus, so that no tooltip stays; it could not come back when the menu closes.
     Edit("focus of a menu's button", r"(?<=\(\)=>\{)\w\.blur\(\)(?=\})", on="sphinx-book-theme.js"),
 ]
-EDITS = [*THEMES, SETTINGS, *SCRIPTS, MATHJAX, PREVIEWS, *BEHAVIOUR]
+EDITS = [*THEMES, SETTINGS, *SCRIPTS, *UNUSED.values(), MATHJAX, PREVIEWS, *BEHAVIOUR]
 
 
 def _node(script: str, request: dict, task: str) -> str:

@@ -96,13 +96,26 @@ def test_one_stylesheet_and_no_script_hold_up_the_first_view(site, page_files):
 
 
 @pytest.mark.parametrize("name", ["index", "chapters/02-gradients-through-depth"])
-def test_a_page_asks_for_its_type_before_its_first_words_are_laid_out(site_url, open_page, name):
+@pytest.mark.parametrize("width, asks", [(1280, "link"), (390, "css")])
+def test_a_wide_page_asks_for_its_type_before_its_first_words_are_laid_out(site_url, open_page, name, width, asks):
     """Else it comes too late for them on a first visit, and they are in a system's type as long as they are read."""
-    page, _, errors = open_page(f"{site_url}/{name}.html")
+    page, _, errors = open_page(f"{site_url}/{name}.html", width=width)
     page.evaluate("document.fonts.ready")
     asked = page.evaluate("""performance.getEntriesByType("resource").filter(({ name }) => name.includes("/source-"))
         .map(({ name, initiatorType }) => [name.split("/").at(-1), initiatorType])""")
-    assert sorted(asked) == [["source-sans.woff2", "link"], ["source-serif.woff2", "link"]] and errors == []
+    assert sorted(asked) == [["source-sans.woff2", asks], ["source-serif.woff2", asks]] and errors == []
+
+
+def test_a_page_loads_no_script_for_what_it_has_not(page_files):
+    uses = {
+        "togglebutton": ".toggle, .admonition.dropdown",
+        "copybutton": "div.highlight pre",
+        "clipboard": "div.highlight pre",
+    }
+    uses["design-tabs"] = ".sd-tab-set"
+    for page in page_files:
+        for name, what in uses.items():
+            assert any(name in src for src in scripts(page)) == bool(soup(page).select(what)), (page.name, name)
 
 
 def test_states_lie_beside_the_page(page_files):

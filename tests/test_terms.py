@@ -52,6 +52,8 @@ def test_the_mouse_and_the_focus_show_what_a_term_means_and_escape_hides_it(
     page, _, errors = open_page(f"{site_url}/{CHAPTER}", width=width, theme=theme)
     card, link = page.locator(CARD), page.locator(TERM).first
     words = said(site, link.get_attribute("href"))
+    page.keyboard.press("Shift")  # the reader is there: all is laid out
+    page.evaluate("[document.documentElement.scrollHeight, document.fonts.ready][1]")
     tall = page.evaluate("document.documentElement.scrollHeight")
     link.hover()
     card.wait_for()
