@@ -37,13 +37,13 @@
       root.dispatchEvent(new Event("px-show"));
     }, { rootMargin: "-45% 0% -50%" });
     links.forEach((link) => watch.observe(link));
-    /** The reader has taken over, by a control or by a link to a state. */
+    /** The reader has taken over, by a control, were it only its focus, or by a link to a state. */
     const leave = () => {
       watch.disconnect();
       speak(null);
     };
     const followed = () => location.hash.startsWith(`#${root.dataset.name}?`) && leave();
-    for (const touch of ["pointerdown", "keydown"]) {
+    for (const touch of ["pointerdown", "focusin"]) {
       root.addEventListener(touch, ({ target }) => target.closest(".px-controls") && leave());
     }
     addEventListener("hashchange", followed);

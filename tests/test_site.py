@@ -361,6 +361,7 @@ def test_in_every_state_each_axis_shows_some_of_what_is_drawn_on_it(site, chapte
 def test_each_control_answers_mouse_and_keyboard(site_url, file, open_page):
     page, _, errors = open_page(f"{site_url}/{file}")
     ready(page)
+    take_over(page)
     kinds = set()
     for root in explorers(page):
         for index in indices(root):

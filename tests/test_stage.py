@@ -63,6 +63,19 @@ def test_the_explorer_stays_in_sight_and_the_text_sets_it_until_the_reader_does(
     assert foreign == [] and errors == []
 
 
+def test_no_text_changes_a_control_that_has_the_focus(site_url, open_page):
+    """A browser scrolls to what gets the focus, and so past texts; the next key must act on what the reader saw."""
+    page, _, errors = opened(open_page, f"{site_url}/{FIRST}", 1280)
+    skip, links = page.locator("#explore-one_block input[name=skip]"), page.locator(".px-words a[href^='#one_block']")
+    links.first.evaluate(READ)
+    page.wait_for_function("link => link.matches('.px-speaks')", arg=links.first.element_handle())
+    expect(skip).to_be_checked()
+    skip.focus()
+    links.nth(1).evaluate(READ)  # which sets it elsewhere
+    page.wait_for_timeout(200)
+    assert skip.is_checked() and page.locator(".px-speaks").count() == 0 and errors == []
+
+
 def test_on_a_phone_the_picture_stays_at_the_top_until_it_is_closed(site_url, open_page, axe):
     page, _, errors = opened(open_page, f"{site_url}/{FIRST}", 390)
     root = page.locator("#explore-function_and_slope")
