@@ -107,12 +107,8 @@ def test_a_wide_page_asks_for_its_type_before_its_first_words_are_laid_out(site_
 
 
 def test_a_page_loads_no_script_for_what_it_has_not(page_files):
-    uses = {
-        "togglebutton": ".toggle, .admonition.dropdown",
-        "copybutton": "div.highlight pre",
-        "clipboard": "div.highlight pre",
-    }
-    uses["design-tabs"] = ".sd-tab-set"
+    uses = dict.fromkeys(["copybutton", "clipboard"], "div.highlight pre")
+    uses |= {"togglebutton": ".toggle, .admonition.dropdown", "design-tabs": ".sd-tab-set"}
     for page in page_files:
         for name, what in uses.items():
             assert any(name in src for src in scripts(page)) == bool(soup(page).select(what)), (page.name, name)
