@@ -207,10 +207,12 @@ def test_the_playground_answers_wherever_lab_shows_it(lab, open_page):
     page.wait_for_function(IDLE, timeout=60_000)
     view = playground_in_front(page)
     switch_off_and_on(view, "FFN")
-    drawn = "e => [...e.getContext('2d').getImageData(31, 300, 1, 1).data].slice(0, 3).map(part => part < 128)"
+    drawn = """([canvas, dark]) =>
+        [...canvas.getContext('2d').getImageData(31, 300, 1, 1).data].slice(0, 3).every(part => part < 128 === dark)"""
+    canvas = view.locator(".pg-large canvas").element_handle()
     for theme, dark_ink in (("JupyterLab Dark", False), ("JupyterLab Light", True)):
-        execute(page, "apputils:change-theme", theme=theme)
-        assert view.locator(".pg-large canvas").evaluate(drawn) == [dark_ink] * 3
+        execute(page, "apputils:change-theme", theme=theme)  # done before Lab looks so
+        page.wait_for_function(drawn, arg=[canvas, dark_ink])
 
 
 @pytest.mark.audit
