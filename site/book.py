@@ -98,7 +98,7 @@ def _copy_assets(app):
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
     pairs = [f"{name}.{end}" for name in ("book", "hero", "progress", "slides", "stage") for end in ("css", "js")]
-    for asset in [*pairs, "finding.js", "offline.js", "terms.js"]:
+    for asset in [*pairs, "finding.js", "offline.js", "race.js", "terms.js"]:
         copy_asset_file(str(HERE / asset), str(static))
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
@@ -200,12 +200,12 @@ def _equip_hero(app, pagename, templatename, context, doctree):
 
 
 def _equip_race(app, pagename, templatename, context, doctree):
-    """Give a page the looks and scripts of lanes that pages.py will bring it from a chapter, which has all else."""
+    """Give a page the looks of lanes, and what fetches their scripts; race.py brings the rest from a chapter."""
     if race.PLACE not in (context.get("body") or ""):
         return
     for asset in ["explore.css", "diagram.css", "lanes.css"]:
         app.add_css_file(f"plusx/{asset}")
-    for asset in ["diagram.js", "panel.js", "lanes.js"]:
+    for asset in ["diagram.js", "race.js"]:
         app.add_js_file(f"plusx/{asset}", defer="defer")
 
 

@@ -754,7 +754,7 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
     page, foreign, errors = open_page(f"{site_url}/index.html", width=width, theme=theme)
     names = "performance.getEntriesByType('resource').map((entry) => entry.name)"
     page.wait_for_timeout(500)
-    assert not [name for name in page.evaluate(names) if re.search("onnx|runtime|-lanes.js", name)]
+    assert not [name for name in page.evaluate(names) if re.search("onnx|runtime|lanes.js|panel.js", name)]
     page.locator(".ln-closed > summary").press("Enter")
     page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
     assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
@@ -769,4 +769,19 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
         train(page, 300)
         told_with = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
         assert told_with[1] < lost[1] / 1.1
+    assert foreign == errors == []
+
+
+def test_the_first_page_starts_a_race_that_is_opened_out_of_sight(site_url, open_page):
+    """Its scripts come then, as for a reader who presses at the end of a jump."""
+    page, foreign, errors = open_page(f"{site_url}/index.html")
+    page.evaluate("document.querySelector('.ln-closed').open = true")
+    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    link = page.locator(".plusx-lanes .px-link").get_attribute("href")
+    page.goto("about:blank")
+    page.goto(f"{site_url}/index.html{link}")
+    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    assert page.locator(".ln-closed").evaluate(
+        "closed => closed.open && closed.getBoundingClientRect().top < innerHeight"
+    )
     assert foreign == errors == []

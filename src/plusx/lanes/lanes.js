@@ -848,7 +848,7 @@
   /** Start lanes at once, or, where they are closed, when a reader or a link opens them. */
   function whenOpen(root, start) {
     const closed = root.querySelector(".ln-closed");
-    if (!closed) return start();
+    if (!closed || closed.open) return start();
     closed.addEventListener("toggle", start, { once: true });
     const follow = () => (closed.open ||= location.hash.startsWith(`#${root.id}?`));
     if (here) {

@@ -1,0 +1,21 @@
+/* The first page's race stands below its first screens: its scripts come when it comes near, or is asked for. */
+(() => {
+  const race = document.querySelector(".px-race");
+  const left = new AbortController();
+  const { signal } = left;
+  const load = () => {
+    if (signal.aborted) return;
+    left.abort();
+    near.disconnect();
+    for (const src of race.dataset.scripts.split(" ")) {
+      document.head.append(Object.assign(document.createElement("script"), { src, async: false })); // in this order
+    }
+  };
+  const follow = () => location.hash.startsWith("#lanes?") && load();
+  const look = (seen) => seen.some(({ isIntersecting }) => isIntersecting) && load();
+  const near = new IntersectionObserver(look, { rootMargin: "50%" });
+  near.observe(race);
+  race.addEventListener("toggle", load, { capture: true, signal });
+  addEventListener("hashchange", follow, { signal });
+  follow();
+})();
