@@ -38,19 +38,6 @@ THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_the
 # What Sphinx writes for a formula, and the TeX within it.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
 TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
-# A page asks for its types as soon as its styles are there; when its first words are laid out would be too late for
-# them. Not on a phone, whose network has the words themselves to bring; and not from disk, where each file counts as of
-# another origin.
-TYPE_EARLY = """
-    <script>
-      if (location.protocol !== "file:" && matchMedia("(min-width: 48rem)").matches) {{
-        for (const name of ["source-sans", "source-serif"]) {{
-          const href = `{root}/${{name}}.woff2`;
-          const link = {{ rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }};
-          document.head.append(Object.assign(document.createElement("link"), link));
-        }}
-      }}
-    </script>"""
 STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*')
 IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
@@ -347,9 +334,11 @@ def _join_styles(pages: dict, outdir: Path) -> None:
     css = _node("styles.js", request, "the stylesheets cannot be read")
     (outdir / "_static" / "plusx" / "site.css").write_text(css, encoding="utf8")
     version = hashlib.sha256(css.encode()).hexdigest()[:8]
+    types = (HERE / "type.js").read_text(encoding="utf8")
     for page, html in pages.items():
         root = _static(page, outdir)
-        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />' + TYPE_EARLY.format(root=root)
+        one = f'<link rel="stylesheet" href="{root}/site.css?v={version}" />'
+        one += f"\n    <script>{types.replace('{root}', root)}</script>"
         pages[page] = STYLE.sub("", html).replace("</title>", f"</title>\n    {one}", 1)
 
 
@@ -369,7 +358,7 @@ def _typeset(pages: dict, static: Path) -> None:
     request = {"fonts": "mathjax", "formulas": [(*each, formulas.painted(each[0])) for each in found]}
     answer = json.loads(_node("typeset.js", request, "MathJax cannot typeset a formula"))
     drawn = dict(zip(found, answer["html"]))
-    (static / "maths.css").write_text(answer["css"], encoding="utf8")
+    (static / "maths.css").write_text(formulas.with_first(answer["css"], static), encoding="utf8")
     formulas.cut(answer["css"], static)
     for page, html in pages.items():
         pages[page] = edit(each_formula(html, drawn.__getitem__), page.name, [MATHJAX])

@@ -17,7 +17,7 @@ async function main() {
       ...input.scripts.map((path) => ({ raw: readFileSync(path, "utf8"), extension: "js" })),
     ],
     defaultExtractor: words,
-    dynamicAttributes: ["open", "data-theme", "data-mode", "data-reading"], // what a reader's browser sets
+    dynamicAttributes: ["open", "data-theme", "data-mode", "data-reading", "data-type"], // what a reader's browser sets
     fontFace: true,
   });
   process.stdout.write(css);

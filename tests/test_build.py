@@ -95,15 +95,37 @@ def test_one_stylesheet_and_no_script_hold_up_the_first_view(site, page_files):
         assert kept.replace('"', "") in css.replace('"', ""), kept
 
 
+ASKED = """performance.getEntriesByType("resource").filter(({ name }) => name.includes("/source-"))
+    .map(({ name, initiatorType, startTime }) => [name.split("/").at(-1), initiatorType, startTime])"""
+FAMILY = "getComputedStyle(document.body).fontFamily.split(',')[0]"
+
+
 @pytest.mark.parametrize("name", ["index", "chapters/02-gradients-through-depth"])
-@pytest.mark.parametrize("width, asks", [(1280, "link"), (390, "css")])
-def test_a_wide_page_asks_for_its_type_before_its_first_words_are_laid_out(site_url, open_page, name, width, asks):
+def test_a_wide_page_asks_for_its_type_before_its_first_words_are_laid_out(site_url, open_page, name):
     """Else it comes too late for them on a first visit, and they are in a system's type as long as they are read."""
-    page, _, errors = open_page(f"{site_url}/{name}.html", width=width)
+    page, _, errors = open_page(f"{site_url}/{name}.html")
     page.evaluate("document.fonts.ready")
-    asked = page.evaluate("""performance.getEntriesByType("resource").filter(({ name }) => name.includes("/source-"))
-        .map(({ name, initiatorType }) => [name.split("/").at(-1), initiatorType])""")
-    assert sorted(asked) == [["source-sans.woff2", asks], ["source-serif.woff2", asks]] and errors == []
+    asked = sorted(page.evaluate(ASKED))
+    assert [each[:2] for each in asked] == [["source-sans.woff2", "link"], ["source-serif.woff2", "link"]]
+    assert page.evaluate(FAMILY) == '"Source Sans"' and errors == []
+
+
+@pytest.mark.parametrize("name", ["index", "chapters/02-gradients-through-depth"])
+def test_a_phones_first_page_asks_for_its_type_when_its_words_are_there_and_the_next_has_it(site_url, open_page, name):
+    page, _, errors = open_page(f"{site_url}/{name}.html", width=390)
+    page.wait_for_function("localStorage.getItem('type')")
+    asked = sorted(page.evaluate(ASKED))
+    assert [each[:2] for each in asked] == [["source-sans.woff2", "fetch"], ["source-serif.woff2", "fetch"]]
+    words = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert min(each[2] for each in asked) > words
+    assert page.evaluate(FAMILY) == '"Like Source Sans"'
+    page.goto(f"{site_url}/chapters/take-along.html")
+    assert page.evaluate(FAMILY) == '"Source Sans"'
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate(
+        "[...document.fonts].some((face) => face.family.includes('Source Sans') && face.status === 'loaded')"
+    )
+    assert errors == []
 
 
 def test_a_page_loads_no_script_for_what_it_has_not(page_files):
@@ -209,9 +231,34 @@ def test_no_formula_is_cut_off_by_the_box_that_scrolls(site_url, open_page):
     assert page.screenshot(clip=around) == scrolling
 
 
+TOPS = """[...document.querySelectorAll(".bd-article :is(p, .plusx-hero)")]
+    .map((part) => part.getBoundingClientRect().top).filter((top) => top < innerHeight)"""
+
+
+@pytest.mark.parametrize("name", ["index", "chapters/01-f-of-x-plus-x"])
+def test_nothing_moves_when_the_typefaces_of_formulas_come(site_url, open_page, name):
+    """A line is as high without them, and they are asked for together, not one after the other."""
+    page, _, _ = open_page("about:blank", width=390)
+    asked, wanted = {}, {"MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"}
+    page.route("**/*.woff", lambda route: asked.update({route.request.url.split("/")[-1]: route}))
+    page.goto(f"{site_url}/{name}.html", wait_until="domcontentloaded")
+    for _ in range(50):
+        page.wait_for_timeout(100)
+        if asked.keys() >= wanted:
+            break
+    page.wait_for_timeout(500)  # what scripts add stands
+    before = page.evaluate(TOPS)
+    assert asked.keys() >= wanted and len(before) > 2
+    for route in asked.values():
+        route.continue_()
+    page.unroute("**/*.woff")
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate(TOPS) == before
+
+
 def test_the_fonts_of_formulas_are_in_the_site(site):
     static = site / "_static" / "plusx"
-    fonts = re.findall(r'url\("?([^")]+)"?\)', (static / "maths.css").read_text())
+    fonts = re.findall(r'url\("?(?!data:)([^")]+)"?\)', (static / "maths.css").read_text())
     assert fonts
     assert [font for font in fonts if not (static / font).is_file()] == []
 
