@@ -1,6 +1,6 @@
 /**
  * In a page's head, right after its styles: when typefaces are asked for. The book's two come too late for the first
- * words where those ask for them. A wide page asks here. A phone, whose network has the words to bring, shows its first
+ * words where those ask for them, so a page asks here. A phone, whose network has the words to bring, shows its first
  * page in a system's type, asks when that is there, and has the book's from its second page on.
  */
 (() => {
@@ -11,22 +11,26 @@
     document.head.append(Object.assign(document.createElement("link"), link));
   }
 
-  const keep = (href) => fetch(href).then((answer) => answer.blob());
-
-  function keepLater() {
+  function isKept() {
     try {
-      if (localStorage.getItem("type")) return;
+      return localStorage.getItem("type") === "kept";
     } catch {
-      return; // no storage, as in a frame of another site
+      return true; // no storage, as in a frame of another site: nobody knows which page is the first
     }
-    document.documentElement.dataset.type = "plain";
-    const note = () => localStorage.setItem("type", "kept");
-    addEventListener("load", () => Promise.all(types.map(keep)).then(note, () => {})); // offline: another time
+  }
+
+  async function keep() {
+    const answers = await Promise.all(types.map((href) => fetch(href)));
+    await Promise.all(answers.map((answer) => answer.blob()));
+    localStorage.setItem("type", "kept");
   }
 
   if (location.protocol !== "file:") { // there each file counts as of another origin
-    if (matchMedia("(min-width: 48rem)").matches) types.forEach(preload);
-    else keepLater();
+    if (matchMedia("(min-width: 48rem)").matches || isKept()) types.forEach(preload);
+    else {
+      document.documentElement.dataset.type = "plain";
+      addEventListener("load", () => keep().catch(() => {})); // offline: another time
+    }
   }
   document.fonts.load("1em MJXZERO"); // in the styles: before a line with a formula is laid out, as high as it says
 })();
