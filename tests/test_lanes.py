@@ -773,15 +773,14 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
 
 
 def test_the_first_page_starts_a_race_that_is_opened_out_of_sight(site_url, open_page):
-    """Its scripts come then, as for a reader who presses at the end of a jump."""
+    """Its scripts come then; and a link to it, be it to what it starts with, leads there."""
     page, foreign, errors = open_page(f"{site_url}/index.html")
     page.evaluate("document.querySelector('.ln-closed').open = true")
     page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
     link = page.locator(".plusx-lanes .px-link").get_attribute("href")
-    page.goto("about:blank")
-    page.goto(f"{site_url}/index.html{link}")
-    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
-    assert page.locator(".ln-closed").evaluate(
-        "closed => closed.open && closed.getBoundingClientRect().top < innerHeight"
+    assert link == "#lanes?preset=1" and foreign == errors == []
+    page, foreign, errors = open_page(f"{site_url}/index.html{link}")
+    page.wait_for_function(
+        "scrollY > 0 && document.querySelector('.ln-closed').getBoundingClientRect().top < innerHeight"
     )
-    assert foreign == errors == []
+    assert page.locator(".ln-play").is_visible() and foreign == errors == []

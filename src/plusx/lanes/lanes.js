@@ -196,7 +196,7 @@
         return { name: `${name} ${number}`, short: `${short}${number}` };
       });
       this.build();
-      this.usePreset(0, false).then(() => here && this.followLink());
+      this.usePreset(0, false).then(() => here && this.followLink(true));
       this.signal.addEventListener("abort", () => (this.playing = false));
     }
 
@@ -450,9 +450,9 @@
     }
 
     /** Take the setting from the address, if it speaks of these lanes. */
-    async followLink() {
+    async followLink(isFirst = false) {
       const [id, query] = location.hash.slice(1).split("?");
-      if (id !== this.root.id || query === undefined || location.hash === this.address()) return;
+      if (id !== this.root.id || query === undefined || (location.hash === this.address() && !isFirst)) return;
       const asked = new URLSearchParams(query);
       const preset = Number(asked.get("preset")) - 1;
       const wrong = [];
