@@ -252,6 +252,26 @@ def test_a_build_runs_one_seed_again_and_a_changed_number_fails_it(page, capsys)
     assert "and the kept result says" in capsys.readouterr().out
 
 
+SLOW = """
+import time
+
+@evidence(seeds=2)
+def slow(seeds):
+    until = time.process_time() + 0.3
+    while time.process_time() < until:
+        pass
+    calls.append(seeds)
+    return {"loss": torch.tensor([float(seed) for seed in seeds])}
+"""
+
+
+@pytest.mark.parametrize("quick, calls", [(0.2, []), (1.0, [[0]])])
+def test_a_build_does_not_run_again_what_takes_longer_than_it_may(page, monkeypatch, quick, calls):
+    kept(page, SETUP, SLOW)
+    monkeypatch.setattr(library, "QUICK", quick)
+    assert built(page, SETUP, SLOW).calls == calls
+
+
 def test_products_are_rounded_otherwise_by_their_last_bit_and_the_same_way_each_time():
     lot = torch.Generator().manual_seed(0)
     a, b = (torch.randn(6, 6, dtype=torch.float64, generator=lot) for _ in range(2))

@@ -1,4 +1,5 @@
-"""Results that a page's claims rest on: measured over a grid with many seeds, kept, and asked again at each build.
+"""Results that a page's claims rest on: measured over a grid with many seeds, kept, and asked again at each build,
+where that takes no more than a second.
 
 Here lives when a kept result may be shown. What it depends on is told by `plusx.sources`, what may be said of
 two arms by `plusx.paired`, and tools/evidence.py makes what is missing.
@@ -22,6 +23,7 @@ from .train import progress, without_bars
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "chapters" / "evidence"
 BEGUN = ROOT / "_build" / "evidence"  # a file for each point that is done, also of a run that was stopped
+QUICK = 1.0  # seconds: what takes longer to ask again is measured again each week, whole, by `tools/evidence.py --all`
 SAME = 1e-3  # relative: rounding of one processor against another's, after some hundred steps in float64
 ATEN = torch.ops.aten
 ROUNDED = ATEN.mm, ATEN.bmm, ATEN.addmm, ATEN.baddbmm, ATEN.convolution, ATEN.convolution_backward
@@ -37,8 +39,8 @@ def evidence(seeds, **grid):
     The function takes a list of seeds and one value for each argument of the grid. It gives {name: tensor}, seeds
     first; `loss` (seeds,) is what `Evidence.best` goes by.
     seeds: how many; they are 0, 1, 2 ...
-    grid: the values of each argument, JSON's strings and numbers. Seed 0 at the first of each is what every
-        build runs again, so begin with what costs least, and with a net that does not amplify rounding.
+    grid: the values of each argument, JSON's strings and numbers. Seed 0 at the first of each is what a build
+        runs again, if it is `QUICK`, so begin with what costs least, and with a net that does not amplify rounding.
 
     The result is read from chapters/evidence/FUNCTION.json as long as that was made by this code, this torch and
     this grid. Otherwise a notebook says what has changed and measures anew.
@@ -101,7 +103,7 @@ class Evidence:
         if change and asked:
             self.kept = self.measure()
             self.round_otherwise()
-            self.keep()
+            self.keep(self.seconds_to_ask())
         elif change and built:
             raise Disagreement(f"{self.name}: {change}. Run `make evidence`.")
         elif change:
@@ -109,7 +111,7 @@ class Evidence:
             self.kept = self.measure()
         elif asked == "all":
             self.compare(self.measure())
-        elif fault := self.again():
+        elif self.kept["asked"] <= QUICK and (fault := self.again()):
             if built:
                 raise Disagreement(f"{fault} If that is right, remove {self.file.name} and run `make evidence`.")
             print(fault)
@@ -169,9 +171,10 @@ class Evidence:
         seconds = round(sum(each["seconds"] for each in done))
         return dict(made_by=self.made_by, seconds=seconds, values=[each["values"] for each in done])
 
-    def keep(self):
-        """Write the result, a line for each point."""
-        head = json.dumps(self.kept | dict(values=[]))
+    def keep(self, asked):
+        """Write the result, a line for each point. asked: how many seconds it takes to ask again."""
+        told = {name: each for name, each in self.kept.items() if name != "values"}
+        head = json.dumps(told | dict(asked=asked, values=[]))
         rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in self.kept["values"])
         self.file.parent.mkdir(exist_ok=True)
         self.file.write_text(f"{head[:-2]}\n{rows}\n]}}\n")
@@ -183,6 +186,11 @@ class Evidence:
             if not np.allclose(new, old, rtol=SAME, atol=SAME**2, equal_nan=True):
                 return f"{self.name}, seed 0 at the first point: {name} is {new}, and the kept result says {old}."
         return ""
+
+    def seconds_to_ask(self):
+        start = time.process_time()
+        self.again()
+        return round(time.process_time() - start, 1)
 
     def round_otherwise(self):
         """Disagreement: what each build runs again would not come out where products are rounded otherwise."""

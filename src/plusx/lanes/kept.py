@@ -10,7 +10,7 @@ import torch
 
 from ..evidence import ROOT, SAME, Disagreement
 from ..sources import sources
-from .race import EVERY, KINDS, filled, trained
+from .race import KINDS, filled, trained
 
 KEPT = ROOT / "chapters" / "data" / "lanes"
 FIRST = 5  # steps that are taken again: after ten, float32's last bit can have grown to a hundredth
@@ -34,7 +34,7 @@ def kept(preset):
     if not file.exists():
         return trained(preset)
     run = {name: torch.from_numpy(each) for name, each in np.load(file).items()}
-    first, loss = trained(preset, EVERY)["loss"][:, :FIRST], run["loss"][:, :FIRST]
+    first, loss = trained(preset, FIRST)["loss"], run["loss"][:, :FIRST]
     if not torch.allclose(first, loss, rtol=SAME, atol=SAME**2, equal_nan=True):
         raise Disagreement(f"lanes: '{preset.name}' begins with losses {first}, and {file.name} says {loss}.")
     return run

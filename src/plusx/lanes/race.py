@@ -184,4 +184,4 @@ def trained(preset, steps=KEPT):
             found["gradient"].append(took.gradient)
             found["branch"].append(took.branch)
     found["seen"].append(seen())
-    return {name: torch.stack(each, 1) for name, each in found.items()}
+    return {name: torch.stack(each, 1) for name, each in found.items() if each}
