@@ -45,17 +45,9 @@ def characters(css: str) -> dict[str, set[str]]:
     return found
 
 
-def with_first(css: str, static: Path) -> str:
-    """The stylesheet with the typeface in it that all formulas name first: an empty one, which says how high they are.
-
-    As a file it would be fetched before any other is asked for, and lines would change their height when it comes.
-    """
-
-    def put(found):
-        font = b64encode((static / found[1]).read_bytes()).decode()
-        return f'url("data:font/woff;base64,{font}")'
-
-    return re.sub(r'url\("(mathjax/MathJax_Zero\.woff)"\)', put, css)
+def inlined(font: Path) -> str:
+    """A typeface as its stylesheet may hold it."""
+    return f'url("data:font/woff;base64,{b64encode(font.read_bytes()).decode()}")'
 
 
 def cut(css: str, static: Path) -> None:

@@ -264,6 +264,9 @@ MATHJAX = Edit(
     r"<script\b[^>]*>window\.MathJax\b.*?</script>\s*|<script\b[^>]*mathjax[^>]*></script>\s*",
     times=lambda html: 2 * bool(re.search(r"<mjx-container|window\.MathJax", html)),
 )
+# An empty one, which says how high they are. As a file it would be fetched before any other is asked for, and lines
+# would change their height when it comes.
+FIRST_FACE = Edit("typeface that formulas name first", r'url\("mathjax/MathJax_Zero\.woff"\)', on="maths.css")
 PREVIEWS = Edit("address in previews", r'<meta property="og:(?:url|image)[^>]*>\n?', times=3, on=DOCUMENT)
 # In the themes' own scripts.
 BEHAVIOUR = [
@@ -358,7 +361,8 @@ def _typeset(pages: dict, static: Path) -> None:
     request = {"fonts": "mathjax", "formulas": [(*each, formulas.painted(each[0])) for each in found]}
     answer = json.loads(_node("typeset.js", request, "MathJax cannot typeset a formula"))
     drawn = dict(zip(found, answer["html"]))
-    (static / "maths.css").write_text(formulas.with_first(answer["css"], static), encoding="utf8")
+    face = FIRST_FACE._replace(put=formulas.inlined(static / "mathjax" / "MathJax_Zero.woff"))
+    (static / "maths.css").write_text(edit(answer["css"], "maths.css", [face]), encoding="utf8")
     formulas.cut(answer["css"], static)
     for page, html in pages.items():
         pages[page] = edit(each_formula(html, drawn.__getitem__), page.name, [MATHJAX])

@@ -1,6 +1,7 @@
 /* The first page's race stands below its first screens: its scripts come when it comes near, or is asked for. */
 (() => {
   const race = document.querySelector(".px-race");
+  const { id } = race.querySelector(".plusx-lanes");
   const left = new AbortController();
   const { signal } = left;
   const load = () => {
@@ -11,7 +12,7 @@
       document.head.append(Object.assign(document.createElement("script"), { src, async: false })); // in this order
     }
   };
-  const follow = () => location.hash.startsWith("#lanes?") && load();
+  const follow = () => location.hash.startsWith(`#${id}?`) && load();
   const look = (seen) => seen.some(({ isIntersecting }) => isIntersecting) && load();
   const near = new IntersectionObserver(look, { rootMargin: "50%" });
   near.observe(race);

@@ -254,6 +254,20 @@ def test_nothing_moves_when_the_typefaces_of_formulas_come(site_url, open_page, 
     assert page.evaluate(TOPS) == before
 
 
+SHIFTS = """new PerformanceObserver((list) => {
+    for (const { value } of list.getEntries()) window.shifted = (window.shifted ?? 0) + value;
+}).observe({ type: "layout-shift", buffered: true })"""
+
+
+def test_lines_with_formulas_are_at_once_as_high_as_they_stay(site_url, open_page):
+    """Layout shift from the first paint on. Where the empty typeface comes a moment late, it is 0.007 to 0.08."""
+    page, _, _ = open_page("about:blank", width=390)
+    page.add_init_script(SHIFTS)
+    page.goto(f"{site_url}/index.html")
+    page.wait_for_timeout(1000)
+    assert page.evaluate("window.shifted ?? 0") < 0.006
+
+
 def test_the_fonts_of_formulas_are_in_the_site(site):
     static = site / "_static" / "plusx"
     fonts = re.findall(r'url\("?(?!data:)([^")]+)"?\)', (static / "maths.css").read_text())

@@ -569,6 +569,20 @@ def test_a_link_keeps_the_setting_and_the_seed(open_lanes, url):
     assert wrong.evaluate(f"{LANES}.seed") == 3 and errors == []
 
 
+def test_the_link_to_what_is_shown_moves_and_rewinds_nothing(open_lanes):
+    page, _, errors = open_lanes()
+    train(page, 20)
+    link = page.get_by_role("link", name="Link to this setting")
+    link.scroll_into_view_if_needed()
+    page.mouse.wheel(0, 60)
+    page.wait_for_timeout(300)
+    before = page.evaluate("scrollY")
+    link.click()
+    page.wait_for_timeout(300)
+    assert page.url.endswith("#lanes?preset=1")
+    assert page.evaluate("scrollY") == before > 0 and steps_of(page) == 20 and errors == []
+
+
 def test_a_net_that_runs_away_says_so_and_the_other_goes_on(open_lanes):
     page, _, errors = open_lanes(loaded=True)
     page.get_by_role("button", name="Too high a rate").click()

@@ -196,7 +196,7 @@
         return { name: `${name} ${number}`, short: `${short}${number}` };
       });
       this.build();
-      this.usePreset(0, false).then(() => here && this.followLink(true));
+      this.usePreset(0, false).then(() => here && this.followLink());
       this.signal.addEventListener("abort", () => (this.playing = false));
     }
 
@@ -255,7 +255,7 @@
       this.offerLoading();
       this.followTheme();
       new ResizeObserver(() => this.draw()).observe(this.lossPicture.canvas);
-      if (here) window.addEventListener("hashchange", () => this.followLink());
+      if (here) window.addEventListener("hashchange", () => location.hash === this.address() || this.followLink());
     }
 
     buildLane(name, radios, button) {
@@ -450,9 +450,9 @@
     }
 
     /** Take the setting from the address, if it speaks of these lanes. */
-    async followLink(isFirst = false) {
+    async followLink() {
       const [id, query] = location.hash.slice(1).split("?");
-      if (id !== this.root.id || query === undefined || (location.hash === this.address() && !isFirst)) return;
+      if (id !== this.root.id || query === undefined) return;
       const asked = new URLSearchParams(query);
       const preset = Number(asked.get("preset")) - 1;
       const wrong = [];
