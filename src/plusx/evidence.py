@@ -173,8 +173,7 @@ class Evidence:
 
     def keep(self, asked):
         """Write the result, a line for each point. asked: how many seconds it takes to ask again."""
-        told = {name: each for name, each in self.kept.items() if name != "values"}
-        head = json.dumps(told | dict(asked=asked, values=[]))
+        head = json.dumps(dict(made_by=self.made_by, seconds=self.kept["seconds"], asked=asked, values=[]))
         rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in self.kept["values"])
         self.file.parent.mkdir(exist_ok=True)
         self.file.write_text(f"{head[:-2]}\n{rows}\n]}}\n")
@@ -188,12 +187,13 @@ class Evidence:
         return ""
 
     def seconds_to_ask(self):
+        """Of one core, to a tenth."""
         start = time.process_time()
         self.again()
         return round(time.process_time() - start, 1)
 
     def round_otherwise(self):
-        """Disagreement: what each build runs again would not come out where products are rounded otherwise."""
+        """Disagreement: the first point would not come out again where products are rounded otherwise."""
         with LastBit():
             fault = self.again()
         if fault:

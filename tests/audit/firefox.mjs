@@ -1,7 +1,7 @@
 /** Opens pages of the site in Firefox, uses each explorer once, and prints what went wrong: node firefox.mjs BROWSER URL... */
 import puppeteer from "puppeteer-core";
 
-// Firefox says this also of a formula of which half has arrived, so of the whole page they are counted here.
+// Firefox says this also of a formula of which half has arrived. So what it counts is counted below, of the whole page.
 const HALF = /^Invalid markup: Incorrect number of children for </;
 const CHILDREN = { mfrac: 2, mroot: 2, msub: 2, msup: 2, msubsup: 3, munder: 2, mover: 2, munderover: 3 };
 const [executablePath, ...urls] = process.argv.slice(2);

@@ -152,7 +152,7 @@ def trained(preset, steps=KEPT):
 
     loss: (2, steps). gradient, branch: (2, steps / EVERY, blocks), at each EVERY-th step. seen: (2, steps / EVERY + 1,
     points), before the first step and after each EVERY-th: of the line each eighth point, of the plane all, else the
-    share that is told right.
+    share that is told right. What is noted at each EVERY-th step is missing where no step is one.
     """
     kind = KINDS[preset.task]
     lane = kind.code.Lane()
