@@ -5,6 +5,7 @@
 (() => {
   const html = document.documentElement;
   if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") return;
+  const FRAME = 100; // elements
   const wait = globalThis.requestIdleCallback ?? ((call) => setTimeout(call, 16));
   const left = new AbortController();
   const all = () => html.classList.remove("px-coming");
@@ -13,10 +14,16 @@
   for (const act of ["click", "keydown", "hashchange", "beforeprint"]) {
     addEventListener(act, all, { once: true, capture: true, signal: left.signal });
   }
+  const size = (part) => part?.querySelectorAll(":not(pre *)").length;
   addEventListener("load", () => {
-    const parts = [...document.querySelectorAll(".bd-article section > :not(section)")];
+    let parts;
     wait(function show() {
-      parts.shift()?.classList.add("px-here"); // one: an explorer's picture alone takes a slow phone 50 ms
+      parts ??= [...document.querySelectorAll(".bd-article section > :not(section, .px-script), .px-stage, .px-words > *")];
+      // A frame costs a slow phone 10 ms whatever is in it, and an explorer's picture alone 50.
+      for (let room = FRAME; parts.length && room > 0; room -= size(parts[0])) {
+        room -= size(parts[0]);
+        parts.shift().classList.add("px-here");
+      }
       if (!parts.length) left.abort(); // the class stays: without it every node would be styled anew, 150 ms
       else if (html.matches(".px-coming")) wait(show);
     });

@@ -960,8 +960,9 @@
     const { plot } = explorer;
     // A notebook's panels leave another width, and beside a text there is less height than the figure asks for.
     const resize = new ResizeObserver(() => {
+      if (!explorer.drawn) return; // its size is not asked for: a plot that is left out would be laid out for that
       const { clientWidth, clientHeight, _fullLayout } = plot;
-      if (!explorer.drawn || !clientWidth) return;
+      if (!clientWidth) return;
       if (clientWidth !== _fullLayout.width || clientHeight !== _fullLayout.height) {
         explorer.plotly.Plots.resize(plot).then(() => explorer.nameEnds());
       }
@@ -1007,9 +1008,13 @@
   }
 
   globalThis.plusxExplore = {
-    /** An explorer of a page, once it has its states: for what else the page makes of them. null: they did not come. */
+    /**
+     * An explorer of a page, once it has its states and the page nothing else to do: for what else is made of them.
+     * null: they did not come.
+     */
     async started(root) {
       if (root.explorer === undefined) await new Promise((resolve) => root.addEventListener("px-started", resolve, { once: true }));
+      await new Promise(idle);
       return root.explorer;
     },
     /** A view of a notebook's explorer; there may be several of one. */
