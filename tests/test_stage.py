@@ -70,6 +70,7 @@ def test_no_text_changes_a_control_that_has_the_focus(site_url, open_page):
     links.first.evaluate(READ)
     page.wait_for_function("link => link.matches('.px-speaks')", arg=links.first.element_handle())
     expect(skip).to_be_checked()
+    expect(skip).to_be_enabled()  # until it is, it takes no focus
     skip.focus()
     links.nth(1).evaluate(READ)  # which sets it elsewhere
     page.wait_for_timeout(200)
