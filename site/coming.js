@@ -5,7 +5,7 @@
 (() => {
   const html = document.documentElement;
   if (location.hash || performance.getEntriesByType("navigation")[0]?.type !== "navigate") return;
-  const FRAME = 100; // elements
+  const FRAME = 80; // elements that a frame is to bring, or else one part
   const wait = globalThis.requestIdleCallback ?? ((call) => setTimeout(call, 16));
   const left = new AbortController();
   const all = () => html.classList.remove("px-coming");
@@ -20,10 +20,11 @@
     wait(function show() {
       parts ??= [...document.querySelectorAll(".bd-article section > :not(section, .px-script), .px-stage, .px-words > *")];
       // A frame costs a slow phone 10 ms whatever is in it, and an explorer's picture alone 50.
-      for (let room = FRAME; parts.length && room > 0; room -= size(parts[0])) {
+      let room = FRAME;
+      do {
         room -= size(parts[0]);
-        parts.shift().classList.add("px-here");
-      }
+        parts.shift()?.classList.add("px-here");
+      } while (parts.length && size(parts[0]) <= room);
       if (!parts.length) left.abort(); // the class stays: without it every node would be styled anew, 150 ms
       else if (html.matches(".px-coming")) wait(show);
     });
