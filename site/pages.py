@@ -283,6 +283,13 @@ BEHAVIOUR = [
         "return;",
         on="pydata-sphinx-theme.js",
     ),
+    # It looks by 28 names, among all elements, for what the contents must make room for; here only explorers are wide.
+    Edit(
+        "what the contents make room for",
+        r'(?<=document\.querySelectorAll\()n\.join\(", "\)(?=\)\.forEach)',
+        '".full-width"',
+        on="sphinx-book-theme.js",
+    ),
     # It lets a menu's button lose the focus, so that no tooltip stays; it could not come back when the menu closes.
     Edit("focus of a menu's button", r"(?<=\(\)=>\{)\w\.blur\(\)(?=\})", on="sphinx-book-theme.js"),
 ]

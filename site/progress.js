@@ -52,8 +52,9 @@
       } });
     }
 
-    addEventListener("scroll", () => (waiting ||= setTimeout(look, 200)), { passive: true });
-    look();
+    const soon = () => (waiting ||= setTimeout(look, 200));
+    addEventListener("scroll", soon, { passive: true });
+    soon(); // at once, it would have the page laid out between two scripts
   }
 
   // ---- beside the names of chapters ----------------------------------------------------------------------

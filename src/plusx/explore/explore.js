@@ -55,6 +55,14 @@
 
   const unzip = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 
+  /** From base64. A loop takes a twentieth of the time of Uint8Array.from. */
+  function bytesOf(text) {
+    const chars = atob(text);
+    const bytes = new Uint8Array(chars.length);
+    for (let i = 0; i < chars.length; i++) bytes[i] = chars.charCodeAt(i);
+    return bytes;
+  }
+
   /**
    * The reverse of `packed` in states.py.
    * @param {BufferSource} bytes
@@ -924,7 +932,7 @@
   async function start(root, kernel) {
     let explorer;
     try {
-      const source = kernel ?? new Table(root, await decode(Uint8Array.from(atob(await statesOf(root)), (char) => char.charCodeAt(0))));
+      const source = kernel ?? new Table(root, await decode(bytesOf(await statesOf(root))));
       explorer = new Explorer(root, source);
     } catch (error) {
       const message = root.querySelector(".px-message[role=alert]");

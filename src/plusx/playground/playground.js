@@ -43,33 +43,40 @@
 
   // ---- what answers where no net is loaded -------------------------------------------------------------
 
-  /** The presets at the start texts, as `pack` in page.py wrote them. */
+  /** The presets at the start texts, as `pack` in page.py wrote them; each is read when it is asked for. */
   class Table {
     static async from(text, setup) {
       const table = new Table();
-      const bytes = new Uint8Array(await unzip(text));
-      const words = Float32Array.from({ length: bytes.length / 2 }, (_, i) => bytes[i] + 256 * bytes[bytes.length / 2 + i]);
+      const bytes = new Uint8Array(await unzip(await text));
+      const half = bytes.length / 2; // low bytes, then high ones
       let at = 0;
-      const take = (count, scale) => words.subarray(at, (at += count)).map(scale);
+      const take = (count, scale) => {
+        const begin = at;
+        const end = (at += count);
+        return () => Float32Array.from(bytes.subarray(begin, end), (low, i) => scale(low + 256 * bytes[half + begin + i]));
+      };
       table.states = new Map();
       for (const [name, net] of Object.entries(setup.nets)) {
         const n = net.start.length;
         for (const preset of setup.presets) {
-          table.states.set([name, net.start, preset.switches].join(), {
-            n,
+          const parts = {
             scores: take((net.layers + 1) * n * net.alphabet.length, (w) => -Math.expm1(w / 3000)),
             attention: take(net.layers * net.heads * n * n, (w) => w / 65535),
             similarity: take((net.layers + 1) * n * n, (w) => w / 32767 - 1),
             norm: take((net.layers + 1) * n, (w) => Math.expm1(w / 3000)),
-          });
+          };
+          table.states.set([name, net.start, preset.switches].join(), { n, parts });
         }
       }
-      if (at !== words.length) throw new Error("the table has another size");
+      if (at !== half) throw new Error("the table has another size");
       return table;
     }
 
     async ask(net, text, switches) {
-      return this.states.get([net, text, switches].join());
+      const state = this.states.get([net, text, switches].join());
+      if (!state) return undefined;
+      const { n, parts } = state;
+      return { n, scores: parts.scores(), attention: parts.attention(), similarity: parts.similarity(), norm: parts.norm() };
     }
   }
 
@@ -397,7 +404,7 @@
       const late = setTimeout(() => (this.late.hidden = Boolean(here || this.fault())), 4000);
       try {
         if (this.engine) return await this.engine.ask({ net, tokens, switches: Array.from(switches, Number) });
-        return this.table?.ask(net, text, switches);
+        return (await this.table)?.ask(net, text, switches);
       } finally {
         clearTimeout(late);
         this.late.hidden = true;
@@ -426,7 +433,7 @@
           this.root.classList.toggle("pg-stale", !seen);
           if (seen) {
             [this.seen, this.seenState] = [seen, state];
-            this.draw();
+            await this.draw();
           } else {
             this.result.textContent = this.cannot
               ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
@@ -481,8 +488,11 @@
       this.link.href = this.address();
     }
 
-    /** What was last computed, which need not be of the present state: that may want nets that are not loaded. */
-    draw() {
+    /**
+     * What was last computed, which need not be of the present state: that may want nets that are not loaded. In two
+     * tasks, so that a slow phone shows the answer before it paints the large picture and the lens.
+     */
+    async draw() {
       const { seen } = this;
       const [net, text, switches] = this.seenState;
       const { n } = seen;
@@ -529,6 +539,8 @@
       };
       row(this.first, 0);
       this.layers.forEach((strip, layer) => row(strip, layer + 1));
+      await new Promise((resolve) => setTimeout(resolve));
+      if (seen !== this.seen) return; // drawn anew meanwhile
       this.drawLarge(net, tokens, colours, ink);
       this.drawLens(net, logs, tokens, wanted, colours[0]);
     }
@@ -604,14 +616,9 @@
 
   async function start(root) {
     const setup = JSON.parse(root.querySelector(".pg-setup").textContent);
-    let table;
-    try {
-      table = await Table.from(await statesOf(root), setup);
-    } catch {
-      table = undefined; // without presets the net still answers
-    }
+    const table = Table.from(statesOf(root), setup).catch(() => undefined); // without presets the net still answers
     root.plusx = new Playground(root, setup, { table });
-    if (!table) root.plusx.say("The table of presets is damaged or missing: load the nets to see anything.");
+    if (!(await table)) root.plusx.say("The table of presets is damaged or missing: load the nets to see anything.");
   }
 
   globalThis.plusxPlayground = {
