@@ -13,10 +13,11 @@ OF_A_BLOCK = re.compile(r"skip|norm|activation|relu|block_|attention_\d|FFN_\d")
 def untied(page):
     """(explorer, control) for each control named after a part of a block that no part of the diagram presses."""
     return {
-        (explorer["data-name"], control["name"])
+        (explorer["data-name"], control["data-name"])
         for explorer in page.select(".plusx-explore")
         for control in explorer.select("[data-control]")
-        if OF_A_BLOCK.search(control["name"]) and not explorer.select(f'.px-diagram [data-set="{control["name"]}"]')
+        if OF_A_BLOCK.search(control["data-name"])
+        and not explorer.select(f'.px-diagram [data-set="{control["data-name"]}"]')
     }
 
 

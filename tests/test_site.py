@@ -181,11 +181,14 @@ def test_scripts_off_shows_pictures_words_and_numbers(site_url, file, open_page)
         words: root.querySelector('.px-result').innerText.trim().length,
         reason: root.querySelectorAll('noscript').length,
         usable: root.querySelectorAll('.px-controls :is(input, select):enabled').length,
+        chosen: [...root.querySelectorAll('.px-radio')].map((group) => group.querySelectorAll(':checked').length),
         numbers: [...root.querySelectorAll('.px-data td')].filter((cell) => cell.checkVisibility()).length }))""")
     assert seen
     for each in seen:
         assert each["picture"] and each["words"] and each["numbers"] > 5, each
-        assert (each["reason"], each["usable"]) == (1, 0), each
+        assert (each["reason"], each["usable"]) == (1, 0) and set(each["chosen"]) <= {1}, each
+    # In each form of a page that has loaded a browser looks for passwords, and lays out what is around it.
+    assert page.locator("form:not(.bd-search)").count() == 0
     for choice in page.locator(".px-choices details").all()[:3]:
         choice.locator("summary").click()
         assert choice.locator("p").first.is_visible()

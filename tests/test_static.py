@@ -79,7 +79,7 @@ def test_each_control_is_native_labelled_and_shows_its_start(page):
     assert switch["role"] == "switch" and "checked" in switch
     radios = page.find("input", type="radio")
     assert ["checked" in radio for radio in radios] == [True, False]
-    assert {radio["name"] for radio in radios} == {"kind"}
+    assert {radio["data-name"] for radio in radios} == {"kind"}
     (slider,) = page.find("input", type="range")
     assert (slider["min"], slider["max"], slider["value"], slider["aria-valuetext"]) == ("0", "4", "0", "1")
     assert len(page.find("option")) == 6

@@ -479,10 +479,21 @@
 
   // ---- one explorer --------------------------------------------------------------------------------
 
+  /** The form that the markup's controls make, put in their box's place. */
+  function formOf(box) {
+    const form = document.createElement("form");
+    form.className = box.className;
+    form.autocomplete = "off";
+    box.replaceWith(form);
+    form.append(...box.childNodes);
+    for (const input of form.querySelectorAll("[data-name]")) input.name = input.dataset.name;
+    return form;
+  }
+
   class Explorer {
     constructor(root, source) {
       Object.assign(this, { root, source, name: root.dataset.name });
-      this.form = root.querySelector(".px-controls");
+      this.form = formOf(root.querySelector(".px-controls"));
       this.controls = this.readControls();
       this.names = this.controls.map((control) => control.name);
       source.sizes = this.controls.map((control) => control.labels.length);

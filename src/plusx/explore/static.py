@@ -56,14 +56,14 @@ def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, 
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
     figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
     return f"""{tag}
-<form class="px-controls" autocomplete="off">
+<div class="px-controls">
 <fieldset disabled><legend>{html.escape(explorer.question)}</legend>
 {diagram}{controls}
 <div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
 <button type="button" class="px-fit" aria-pressed="false">Fit axes</button>
 <button type="reset">Reset</button>
 <a class="px-link" href="#explore-{html.escape(explorer.name)}">Link to this state</a></div>
-</fieldset></form>
+</fieldset></div>
 <noscript><p class="px-message">The controls need JavaScript.
 The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
@@ -81,7 +81,9 @@ The picture and the data below show the state they start in.</p></noscript>
 
 def _markup(index: int, control: Control) -> str:
     title, labels = html.escape(control.title), [html.escape(label) for label in control.labels]
-    key = f'name="{html.escape(control.name)}" data-control="{index}"'
+    # The script gives the names, and makes a form of it all. Without one, radios of one name would be one group in all
+    # explorers of a page; and each form of a page costs time once it has loaded: browsers look for passwords in it.
+    key = f'data-name="{html.escape(control.name)}" data-control="{index}"'
     if control.kind == "switch":
         checked = " checked" if control.start else ""
         return f'<label class="px-switch"><input type="checkbox" role="switch" {key}{checked}> {title}</label>'
