@@ -53,15 +53,9 @@
     }
   }
 
+  /** From base64, by the browser and off the page's own thread. */
+  const unpacked = async (text) => (await fetch(`data:;base64,${text}`)).arrayBuffer();
   const unzip = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
-
-  /** From base64. A loop takes a twentieth of the time of Uint8Array.from. */
-  function bytesOf(text) {
-    const chars = atob(text);
-    const bytes = new Uint8Array(chars.length);
-    for (let i = 0; i < chars.length; i++) bytes[i] = chars.charCodeAt(i);
-    return bytes;
-  }
 
   /**
    * The reverse of `packed` in states.py.
@@ -943,7 +937,7 @@
   async function start(root, kernel) {
     let explorer;
     try {
-      const source = kernel ?? new Table(root, await decode(bytesOf(await statesOf(root))));
+      const source = kernel ?? new Table(root, await decode(await unpacked(await statesOf(root))));
       explorer = new Explorer(root, source);
     } catch (error) {
       const message = root.querySelector(".px-message[role=alert]");

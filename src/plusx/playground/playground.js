@@ -227,7 +227,8 @@
       this.followTheme();
       if (!here) return;
       window.addEventListener("hashchange", () => this.followLink());
-      const noteSight = ([{ isIntersecting }]) => document.documentElement.classList.toggle("pg-in-sight", isIntersecting);
+      const up = document.getElementById("pst-back-to-top");
+      const noteSight = ([{ isIntersecting }]) => up?.classList.toggle("pg-in-sight", isIntersecting);
       new IntersectionObserver(noteSight).observe(this.bench);
     }
 
