@@ -170,5 +170,5 @@ def test_where_a_browser_looks_at_controls_little_else_is_laid_out(site_url, lau
     while None not in events:
         page.wait_for_timeout(50)
     styled = [event["args"].get("elementCount", 0) for event in events[:-1] if event["name"] == "UpdateLayoutTree"]
-    assert len(styled) >= 5 and max(styled) < 30, styled  # of 2,000
+    assert len(styled) >= 4 and max(styled) < 30, styled  # of 2,000; the first of five may be there already
     context.close()

@@ -925,7 +925,7 @@
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = dataset.src;
-      script.onload = () => resolve(window.plusxStates?.[root.id]);
+      script.onload = () => resolve(window.plusxStates?.[root.id] ?? "");
       script.onerror = () => reject(new Error("The states did not load"));
       document.head.append(script);
     });

@@ -32,7 +32,7 @@
     const { textContent, dataset } = root.querySelector(".px-states");
     if (!dataset.src) return textContent;
     return new Promise((resolve, reject) => {
-      const script = make("script", { src: dataset.src, onload: () => resolve(window.plusxStates?.[root.id]), onerror: () => reject(new Error("it did not load")) });
+      const script = make("script", { src: dataset.src, onload: () => resolve(window.plusxStates?.[root.id] ?? ""), onerror: () => reject(new Error("it did not load")) });
       document.head.append(script);
     });
   }
