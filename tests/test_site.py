@@ -748,6 +748,23 @@ def test_explorers_start_in_a_browser_that_is_never_idle(site_url, open_page):
     assert errors == []
 
 
+def test_a_link_keeps_the_focus_when_its_explorer_starts(site_url, open_page):
+    """It can be reached before; then its explorer makes a form of the controls around it."""
+    page, _, errors = open_page(f"{site_url}/{SAMPLES[0]}")
+    page.add_init_script(
+        "window.once = new Promise((go) => (window.go = go)); requestIdleCallback = (call) => once.then(call)"
+    )
+    page.reload()
+    first = explorers(page)[0]
+    link = first.locator(".px-link")
+    link.focus()
+    assert first.locator("form").count() == 0
+    page.evaluate("go()")
+    ready(page)
+    assert first.locator("form").count() == 1 and link.evaluate("link => link === document.activeElement")
+    assert errors == []
+
+
 # ---- fragments that no chapter holds ---------------------------------------------------------------------------
 
 

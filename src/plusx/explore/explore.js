@@ -68,9 +68,9 @@
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(blob, 4, start - 4)));
     const planes = new Uint8Array(blob, start);
     const count = planes.length / 4;
-    const words = new Uint8Array(8 * count); // little-endian float64 with a zero lower half
-    for (let plane = 0; plane < 4; plane++) {
-      for (let i = 0; i < count; i++) words[8 * i + 4 + plane] = planes[plane * count + i];
+    const words = new Uint32Array(2 * count); // little-endian float64 with a zero lower half
+    for (let i = 0; i < count; i++) {
+      words[2 * i + 1] = planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24);
     }
     return restore(header, new Float64Array(words.buffer));
   }
@@ -475,12 +475,14 @@
 
   /** The form that the markup's controls make, put in their box's place. */
   function formOf(box) {
+    const held = document.activeElement; // the link, if a reader is that fast: what is moved loses the focus
     const form = document.createElement("form");
     form.className = box.className;
     form.autocomplete = "off";
     box.replaceWith(form);
     form.append(...box.childNodes);
     for (const input of form.querySelectorAll("[data-name]")) input.name = input.dataset.name;
+    if (form.contains(held)) held.focus({ preventScroll: true });
     return form;
   }
 
