@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from decoding import decode, state
+from hub.reader import sizes
 
 from plusx.explore import ExploreError, static
 from plusx.explore.controls import bind
@@ -65,6 +66,11 @@ def test_tags_are_closed_and_hostile_labels_are_text(page):
     assert [a.get("type") for a in page.find("script")] == ["text/plain"]
     assert not page.find("b")
     assert HOSTILE in [text for tag, text in page.texts if tag == "option"]
+
+
+def test_the_readers_of_a_hub_know_every_kind_of_control():
+    """Only `make hub` lets them press."""
+    assert sizes(fragment()) == {"skip": 2, "kind": 2, "depth": 5, "hostile": 6}
 
 
 def test_the_payload_cannot_close_its_script(page):

@@ -162,5 +162,6 @@ def sizes(markup):
     for each in page.select("[data-control]"):
         kind = each.get("type", "select")
         count = {"checkbox": 2, "range": int(each.get("max", 0)) + 1, "select": len(each.select("option"))}
-        found[each["name"]] = count.get(kind) or found.get(each["name"], 0) + 1
+        name = each["data-name"]
+        found[name] = count.get(kind) or found.get(name, 0) + 1
     return found
