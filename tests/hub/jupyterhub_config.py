@@ -35,6 +35,10 @@ c.FirstUseAuthenticator.dbm_path = f"{FOLDER}/passwords"
 c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
 c.Spawner.cmd = [sys.executable, "-m", "jupyterhub.singleuser"]
 c.Spawner.args = ["--LabApp.expose_app_in_browser=True", "--LabApp.news_url="]  # for tests/lab.py; no network
+# Each pod has its own ports. Here a kernel's would be any other's until it binds them; a socket's file is not.
+c.Spawner.args += ["--KernelManager.transport=ipc"]
 c.Spawner.default_url = VALUES["singleuser"]["defaultUrl"]
-c.Spawner.environment = VALUES["singleuser"]["extraEnv"]
+# A socket's path has 107 letters at most.
+runtime = {"JUPYTER_RUNTIME_DIR": lambda spawner: f"{FOLDER}/{spawner.user.name}/run"}
+c.Spawner.environment = VALUES["singleuser"]["extraEnv"] | runtime
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300  # the chart's startTimeout

@@ -50,7 +50,7 @@ def attempt(read):
 print(json.dumps([
     attempt(lambda: os.listdir({home!r})),
     attempt(lambda: open({home!r} + "/{notebook}").read()),
-    attempt(lambda: os.listdir({home!r} + "/.local/share/jupyter/runtime")),  # the keys of kernels
+    attempt(lambda: os.listdir({home!r} + "/run")),  # the keys and sockets of kernels
     attempt(lambda: open("/proc/{pid}/environ").read()),  # the server's token
     attempt(lambda: urllib.request.urlopen("http://127.0.0.1:{port}{path}/api/contents").read()),  # past the proxy
 ]))
@@ -73,7 +73,8 @@ def accounts(folder):
     def remove():
         known = {each.pw_name for each in pwd.getpwall()}
         for name in known.intersection([SCOUT, *CLASS]):
-            subprocess.run(["userdel", "--remove", name], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run(["pkill", "-KILL", "--uid", name])  # a kernel that hangs outlives its server
+            subprocess.run(["userdel", "--force", "--remove", name], check=True, stderr=subprocess.DEVNULL)
 
     remove()  # of a run that was killed
     try:
