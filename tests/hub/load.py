@@ -73,8 +73,11 @@ def accounts(folder):
     def remove():
         known = {each.pw_name for each in pwd.getpwall()}
         for name in known.intersection([SCOUT, *CLASS]):
-            subprocess.run(["pkill", "-KILL", "--uid", name])  # a kernel that hangs outlives its server
-            subprocess.run(["userdel", "--force", "--remove", name], check=True, stderr=subprocess.DEVNULL)
+            left = processes(name)  # a kernel that hangs outlives its server
+            for each in left:
+                each.kill()
+            psutil.wait_procs(left, timeout=10)
+            subprocess.run(["userdel", "--remove", name], check=True, stderr=subprocess.DEVNULL)
 
     remove()  # of a run that was killed
     try:
