@@ -21,8 +21,8 @@ from pybtex.plugin import find_plugin, register_plugin
 from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
-from plusx.markup import equipped, found
-from plusx.sphinx import MODE
+from plusx.sphinx.extension import MODE
+from plusx.sphinx.markup import equipped, found
 
 ROOT = HERE.parent
 PACKAGE = ROOT / "src" / "plusx"
@@ -47,8 +47,8 @@ NETS = ROOT / "chapters" / "data" / "playground"
 MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
 # Panels that compute in a reader's browser, and the code of what they compute.
 PANELS = {
-    "playground": [PACKAGE / "switched.py"],
-    "lanes": [PACKAGE / f"{name}.py" for name in ("step", "sorter", "data")],
+    "playground": [PACKAGE / "nets" / "switched.py"],
+    "lanes": [PACKAGE / "training" / f"{name}.py" for name in ("step", "sorter", "data")],
 }
 # What a page that Sphinx makes up holds; any other says it in its first sentences.
 MADE_UP = {
@@ -62,7 +62,7 @@ FUNCTIONS = [f"{net}-{part}" for net in ("stack", "sorter") for part in ("begin"
 def cache_path(srcdir: Path) -> Path:
     """Where the outputs of these notebooks, run against this code, are kept."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    sources = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "sphinx.py")  # which no notebook runs
+    sources = sorted(p for p in PACKAGE.rglob("*.py") if p.parent.name != "sphinx")  # which no notebook runs
     kept = [p for name in ("data", "evidence") for p in (ROOT / "chapters" / name).rglob("*")]
     data = sorted(p for p in kept if p.suffix in (".json", ".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
@@ -123,8 +123,8 @@ def _equip_panel(app, kind, context):
         app.add_css_file(f"plusx/{name}")
     for name in ("diagram.js", "panel.js", f"{kind}.js"):
         app.add_js_file(f"plusx/{name}", defer="defer")
-    shared = [PACKAGE / "playground" / name for name in ("panel.js", "runtime.js")]
-    for asset in [*shared, *(PACKAGE / kind / f"{kind}{end}" for end in (".js", "-worker.js", ".css"))]:
+    shared = [PACKAGE / "panels" / name for name in ("panel.js", "runtime.js")]
+    for asset in [*shared, *(PACKAGE / "panels" / kind / f"{kind}{end}" for end in (".js", "-worker.js", ".css"))]:
         copy_asset_file(str(asset), str(static))
     # Some servers do not know .mjs.
     copy_asset_file(str(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(static / "ort.wasm.bundle.min.js"))
@@ -215,7 +215,7 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
     The nets lie in `MADE`, as long as nothing has changed that they depend on.
     """
     runtime = _from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
-    makers = [*PANELS[kind], PACKAGE / "playground" / "export.py", PACKAGE / kind / "export.py"]
+    makers = [*PANELS[kind], PACKAGE / "panels" / "onnx.py", PACKAGE / "panels" / kind / "export.py"]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
     kept = Path(srcdir) / "_build" / ".nets" / kind
@@ -224,7 +224,7 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
     parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
     if parts:  # by one process, which knows torch's exporter after the first
         pairs = [str(word) for pair in parts.items() for word in pair]
-        subprocess.run([sys.executable, "-m", f"plusx.{kind}.export", *pairs], check=True)
+        subprocess.run([sys.executable, "-m", f"plusx.panels.{kind}.export", *pairs], check=True)
     for net, part in parts.items():
         part.rename(files[net])
     files["runtime"] = kept / _named_after([runtime], "runtime.bin")
@@ -236,7 +236,7 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
 
 def write_hero(srcdir: Path) -> Path:
     """The file of what the first page's net writes, from `MADE` or made once for what it depends on: 10 s."""
-    makers = [HERE / "hero.py", PACKAGE / "switched.py", NETS / "characters.safetensors"]
+    makers = [HERE / "hero.py", PACKAGE / "nets" / "switched.py", NETS / "characters.safetensors"]
     kept = Path(srcdir) / "_build" / ".hero"
     kept.mkdir(parents=True, exist_ok=True)
     texts = _made(kept / _named_after(makers, "texts.json"))

@@ -146,7 +146,7 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
 def made_ahead(pages: list[Path], book: Path) -> list[tuple]:
     """Calls that make what Sphinx would make later with one core idle: nets of panels, and the first page's texts."""
     code = "".join(page.read_text(encoding="utf8") for page in pages)
-    calls = [(export_nets, kind, book) for kind in PANELS if f"from plusx.{kind} " in code]
+    calls = [(export_nets, kind, book) for kind in PANELS if f"from plusx.panels.{kind} " in code]
     first = book / "index.md"
     if first.exists() and hero.PLACE in first.read_text(encoding="utf8"):
         calls.append((write_hero, book))

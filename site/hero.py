@@ -26,7 +26,7 @@ def texts() -> dict:
     """
     import torch
 
-    from plusx.switched import LAYER, encode, held_out, load, losses, trained
+    from plusx.nets.switched import LAYER, encode, held_out, load, losses, trained
 
     net = load("characters")
     task, heldout = net.task, held_out(net.task)

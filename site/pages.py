@@ -30,7 +30,7 @@ import sections
 import terms
 from sphinx.errors import ExtensionError
 
-from plusx.markup import states_beside
+from plusx.sphinx.markup import states_beside
 
 HERE = Path(__file__).parent
 NODE_MODULES = HERE.parent / "node_modules"

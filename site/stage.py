@@ -10,7 +10,7 @@ import re
 import nbformat
 from docutils import nodes
 
-from plusx.markup import found as found_in
+from plusx.sphinx.markup import found as found_in
 
 WORDS = 60  # that a text has at least, if its explorer is to stand beside it
 TEXT = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list)

@@ -16,8 +16,8 @@ from importlib.metadata import EntryPoint
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 # The optimisers of torch import its compiler when the first is made.
-IMPORTED = ["ipykernel.kernelapp", "torch", "torch._dynamo", "matplotlib.figure", "plusx.evidence", "plusx.explore"]
-IMPORTED += ["plusx.draw", "plusx.tables", "plusx.switched"]
+IMPORTED = ["ipykernel.kernelapp", "torch", "torch._dynamo", "matplotlib.figure", "plusx.measure", "plusx.explore"]
+IMPORTED += ["plusx.show", "plusx.nets.switched"]
 
 
 class Forked:

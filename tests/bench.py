@@ -18,9 +18,9 @@ from browser import CHAPTERS, EXPLORING, LANES, PLAYGROUND, ROOT
 from lab import cells_with, jupyter_lab, run_all, show
 from test_site import ready
 
-from plusx.lanes.race import STACK, Training
-from plusx.step import Lane
-from plusx.switched import TASKS, held_out, load, trained
+from plusx.nets.switched import TASKS, held_out, load, trained
+from plusx.panels.lanes.race import STACK, Training
+from plusx.training.step import Lane
 
 # Change a control, then milliseconds until the frame that shows it is out; `react` is plotly's own work in it.
 EVENT_TO_PAINT = """async ([root, rounds]) => {

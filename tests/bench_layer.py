@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from plusx.transformer import POST_NORM, PRE_NORM, layer
+from plusx.nets.transformer import POST_NORM, PRE_NORM, layer
 
 
 @pytest.fixture(autouse=True)

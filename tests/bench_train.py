@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from plusx.residual import Residual
-from plusx.train import Adam, SideBySide
+from plusx.nets.residual import Residual
+from plusx.training.sidebyside import Adam, SideBySide
 
 BLOCKS, WIDTH, BATCH, INPUTS, CLASSES, STEPS = 16, 16, 32, 40, 10, 12
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plusx.explore import Explorer
 from plusx.explore.legend import for_page, legend
-from plusx.playground.page import START, look_at, pack
+from plusx.panels.playground.page import START, look_at, pack
 
 
 def decode(payload: str) -> tuple[dict, list[dict]]:

@@ -24,7 +24,7 @@ from torch.nn import functional as F
 from plusx.explore import Explorer
 from plusx.explore.figures import table
 from plusx.explore.states import packed
-from plusx.switched import LAYER, encode, load, trained
+from plusx.nets.switched import LAYER, encode, load, trained
 
 # The notebook in front, in the page's own terms.
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"

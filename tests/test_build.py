@@ -594,7 +594,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
     evidence.touch()
     keys = [book.cache_path(tmp_path)]
     for changed in [
-        package / "residual.py",
+        package / "nets" / "residual.py",
         package / "explore" / "states.py",
         tmp_path / "requirements.txt",
         evidence,
@@ -602,7 +602,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 5
-    (package / "sphinx.py").write_text("")
+    (package / "sphinx" / "extension.py").write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
 
 

@@ -16,9 +16,9 @@ import pytest
 from browser import ROOT, soup
 from chapter_code import chapter_code, printed
 
-from plusx.draw import bars, figure, panel
 from plusx.explore import explore
-from plusx.tables import Table
+from plusx.show.draw import bars, figure, panel
+from plusx.show.tables import Table
 
 STEM = "17-claims-tested"
 CELLS = [

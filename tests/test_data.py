@@ -1,11 +1,11 @@
-"""plusx.data: the shipped digits against what is known of MNIST, MNIST-1D against its recipe."""
+"""plusx.training.data: the shipped digits against what is known of MNIST, MNIST-1D against its recipe."""
 
 import numpy as np
 import pytest
 import torch
 
-from plusx import data
-from plusx.data import mnist, mnist1d
+from plusx.training import data
+from plusx.training.data import mnist, mnist1d
 
 
 @pytest.fixture(autouse=True)

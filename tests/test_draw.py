@@ -1,4 +1,4 @@
-"""plusx.draw: what the chapters' words draw, and where it stands in Chromium and in the still picture."""
+"""plusx.show.draw: what the chapters' words draw, and where it stands in Chromium and in the still picture."""
 
 import re
 
@@ -7,7 +7,9 @@ import pytest
 import torch
 from browser import ROOT
 
-from plusx.draw import (
+from plusx.explore.figures import normalise
+from plusx.explore.still import still
+from plusx.show.draw import (
     across,
     bars,
     beside,
@@ -22,8 +24,6 @@ from plusx.draw import (
     upright,
     words,
 )
-from plusx.explore.figures import normalise
-from plusx.explore.still import still
 
 AXES = dict(x=dict(range=[0, 2]), y=dict(range=[0, 4]))
 

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from plusx.data import mnist1d, templates
-from plusx.residual import INITS, Stack
-from plusx.resnet import ORDERS, block, linear, resnet_mlp
-from plusx.transformer import POST_NORM, PRE_NORM, Transformer, token_linear
+from plusx.nets.residual import INITS, Stack
+from plusx.nets.resnet import ORDERS, block, linear, resnet_mlp
+from plusx.nets.transformer import POST_NORM, PRE_NORM, Transformer, token_linear
+from plusx.training.data import mnist1d, templates
 
 WIDTH, TOKENS, PLACES = 64, 7, 5
 

@@ -1,4 +1,4 @@
-"""plusx.evidence and plusx.sources in a notebook's cells: what makes a kept result stale, and what a build does."""
+"""plusx.measure.kept and sources in a notebook's cells: what makes a kept result stale, and what a build does."""
 
 import itertools
 import json
@@ -13,15 +13,15 @@ import pytest
 import torch
 from browser import ROOT
 
-from plusx import evidence as library
-from plusx import resnet
-from plusx.sources import numbers
+from plusx.measure import kept as library
+from plusx.measure.sources import numbers
+from plusx.nets import resnet
 
 NUMBERS = itertools.count()
 SETUP = """
 import torch
-from plusx.evidence import evidence
-from plusx.probes import norms
+from plusx.measure.kept import evidence
+from plusx.measure.probes import norms
 
 SCALE = 2.0
 calls = []
@@ -141,7 +141,9 @@ def test_another_torch_or_number_type_makes_a_result_stale(page, monkeypatch):
 
 
 def test_what_a_function_leads_to_in_the_package_counts_and_what_stands_beside_it_does_not(page, monkeypatch):
-    cell = "from plusx.resnet import resnet_mlp\nfrom plusx.sources import sources\ndef net(): return resnet_mlp()"
+    cell = (
+        "from plusx.nets import resnet_mlp\nfrom plusx.measure.sources import sources\ndef net(): return resnet_mlp()"
+    )
     file = resnet.__file__
     text = Path(file).read_text()
 
@@ -150,11 +152,11 @@ def test_what_a_function_leads_to_in_the_package_counts_and_what_stands_beside_i
         return page(cell + "\nfound = sources(net)").found
 
     before = found(text)
-    assert {"net", "plusx.resnet.resnet_mlp", "plusx.residual.Residual", "plusx.order.Part"} <= before.keys()
-    assert not any(name.startswith("plusx.explore") for name in before)
+    assert {"net", "resnet.resnet_mlp", "residual.Residual", "order.Part"} <= before.keys()
+    assert not any(name.startswith("explore") for name in before)
     assert found(text + "\n\ndef more():\n    return 1\n") == before
     after = found(text.replace("def resnet_mlp(", "def resnet_mlp(more, ", 1))
-    assert {name for name in after if after[name] != before[name]} == {"plusx.resnet.resnet_mlp"}
+    assert {name for name in after if after[name] != before[name]} == {"resnet.resnet_mlp"}
 
 
 def test_lambdas_classes_decorators_defaults_and_tensors_are_followed(page):
@@ -163,7 +165,7 @@ import functools
 import torch
 from torch import nn
 SIZE, TIMES = 3, 2
-from plusx.sources import sources
+from plusx.measure.sources import sources
 def used_by_lambda(): return 7
 TASKS = {"sort": lambda z: z + used_by_lambda()}
 DATA = torch.arange(6.0)
@@ -211,7 +213,8 @@ found = sources(run)
 
 
 def test_what_cannot_be_told_by_its_source_is_an_error(page):
-    cell = "from torch import nn\nfrom plusx.sources import sources\nnet = nn.Linear(1, 1)\ndef run(): return net\n"
+    cell = "from torch import nn\nfrom plusx.measure.sources import sources\n"
+    cell += "net = nn.Linear(1, 1)\ndef run(): return net\n"
     with pytest.raises(TypeError, match="run leads to net, a Linear, .* Make it inside the function"):
         page(cell + "sources(run)")
 

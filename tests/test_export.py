@@ -1,4 +1,4 @@
-"""plusx.playground.export: an ONNX file says what torch says, is small, and repeats to the byte in silence."""
+"""plusx.panels.playground.export: an ONNX file says what torch says, is small, and repeats to the byte in silence."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ from book import export_nets
 from browser import ROOT
 from onnx.reference import ReferenceEvaluator
 
-from plusx.playground.export import export
-from plusx.switched import LAYER, TASKS, VALUES, Seen, load, trained
+from plusx.nets.switched import LAYER, TASKS, VALUES, Seen, load, trained
+from plusx.panels.playground.export import export
 
 SIZES = [len(values) for values in VALUES]
 
@@ -74,7 +74,7 @@ def test_a_file_is_little_more_than_its_weights(name, file):
 
 @pytest.mark.audit
 def test_an_export_repeats_to_the_byte_in_silence(name, file, tmp_path):
-    code = "import torch; torch.set_default_dtype(torch.float64); from plusx.playground.export import export; "
+    code = "import torch; torch.set_default_dtype(torch.float64); from plusx.panels.playground.export import export; "
     command = [sys.executable, "-W", "error", "-c", code + f"export('{name}', 'again.onnx')"]
     environment = os.environ | {"PYTHONHASHSEED": "7"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)

@@ -17,7 +17,7 @@ from browser import ROOT, serve
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from test_site import assert_alike, explorers, picture, ready, settle
 
-import plusx.sphinx as extension
+import plusx.sphinx.extension as extension
 
 PAGE = (ROOT / "chapters" / "your-book.md").read_text(encoding="utf8")
 CONFIG, BUNDLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
@@ -129,7 +129,7 @@ def test_the_wheel_holds_what_pages_load_and_asks_for_no_torch(wheel):
     with zipfile.ZipFile(wheel) as files:
         names = set(files.namelist())
         (about,) = (files.read(name).decode() for name in names if name.endswith("METADATA"))
-    assert {"plusx/sphinx.py", *(f"plusx/explore/{name}" for name in extension.ASSETS)} <= names
+    assert {"plusx/sphinx/extension.py", *(f"plusx/explore/{name}" for name in extension.ASSETS)} <= names
     modules = {name for name in names if name.startswith("plusx/") and name.count("/") == 1}
     assert {Path(name).suffix for name in modules} == {".py"} and "plusx/book.py" not in modules
     needs = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", about, re.M)

@@ -1,4 +1,4 @@
-"""plusx.gates on models of other people: what is found, and what a gate does, against hooks on their modules."""
+"""plusx.measure.gates on other people's models: what is found, and what a gate does, against hooks on modules."""
 
 import contextlib
 import operator
@@ -9,7 +9,7 @@ import transformers
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from plusx.gates import switches
+from plusx.measure.gates import switches
 
 TOKENS = torch.tensor([[5, 1, 4, 1, 3], [2, 7, 1, 8, 2]])
 IMAGES = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))

@@ -11,7 +11,7 @@ import torch
 from book import write_hero
 from browser import ROOT
 
-from plusx.switched import LAYER, TASKS, encode, held_out, load, losses, trained
+from plusx.nets.switched import LAYER, TASKS, encode, held_out, load, losses, trained
 
 SITE, EXPLORE = ROOT / "site", ROOT / "src" / "plusx" / "explore"
 MADE = {
@@ -52,7 +52,7 @@ def said(page):
 def test_a_cut_skip_is_the_switch_of_that_skip_alone(monkeypatch):
     """The loss of each net is that of torch with one skip off; texts differ from the whole net's by that alone."""
     monkeypatch.setattr(hero, "LENGTH", 3)
-    monkeypatch.setattr("plusx.switched.held_out", lambda task: held_out(task)[:2])
+    monkeypatch.setattr("plusx.nets.switched.held_out", lambda task: held_out(task)[:2])
     made = hero.texts()
     net = load("characters")
     assert len(made["written"]) == len(made["loss"]) == 1 + 2 * net.task.layers

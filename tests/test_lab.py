@@ -31,8 +31,8 @@ from lab import (
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from plusx.explore.figures import table
-from plusx.lanes.race import STACK, Training
-from plusx.step import Lane
+from plusx.panels.lanes.race import STACK, Training
+from plusx.training.step import Lane
 
 BRIEF = [chapter for chapter in EXPLORING if chapter[9:11] == "17"]  # it runs for seconds
 LOST = ["restarted", "killed"]  # how a kernel goes

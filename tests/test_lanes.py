@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from itertools import cycle, product
+from pathlib import Path
 
 import IPython.display
 import numpy as np
@@ -19,18 +20,18 @@ from book import FUNCTIONS, MADE, ORT, PACKAGE, _from_npm, export_nets
 from browser import ROOT, sampled, serve
 from chapter_code import chapter_code
 
-from plusx import sorter, step
-from plusx.evidence import Disagreement
-from plusx.lanes import Challenge, Preset, lanes, race
-from plusx.lanes.kept import KEPT, kept, kept_in
-from plusx.lanes.live import Live
-from plusx.lanes.page import LABELS, markup
-from plusx.markup import equipped, states_beside
-from plusx.step import TASKS
+from plusx.measure.kept import Disagreement
+from plusx.panels.lanes import Challenge, Preset, lanes, race
+from plusx.panels.lanes.kept import KEPT, kept, kept_in
+from plusx.panels.lanes.live import Live
+from plusx.panels.lanes.page import LABELS, markup
+from plusx.sphinx.markup import equipped, states_beside
+from plusx.training import sorter, step
+from plusx.training.step import TASKS
 
-STYLES = "explore/explore.css", "explore/diagram.css", "lanes/lanes.css"
-SCRIPTS = "explore/diagram.js", "playground/panel.js", "lanes/lanes.js"
-WORKERS = "playground/runtime.js", "lanes/lanes-worker.js"
+STYLES = "explore/explore.css", "explore/diagram.css", "panels/lanes/lanes.css"
+SCRIPTS = "explore/diagram.js", "panels/panel.js", "panels/lanes/lanes.js"
+WORKERS = "panels/runtime.js", "panels/lanes/lanes-worker.js"
 ALL = "1" * 16
 HOWS = ["mouse", "keyboard"]
 RACES = {  # chapter: its cell of imports, the preset of its race
@@ -76,8 +77,8 @@ def folder(nets, tmp_path_factory):
         (folder / f"{page}-{id}.js").write_text(f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n')
         return f"{page}-{id}.js"
 
-    head = "".join(f'<link rel="stylesheet" href="{part.split("/")[1]}">' for part in STYLES)
-    head += "".join(f'<script defer src="{part.split("/")[1]}"></script>' for part in SCRIPTS)
+    head = "".join(f'<link rel="stylesheet" href="{Path(part).name}">' for part in STYLES)
+    head += "".join(f'<script defer src="{Path(part).name}"></script>' for part in SCRIPTS)
     stack, sorter = shown_by("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters")
     shown = {"index": stack, "sorters": sorter, "both": stack + sorter}
     for chapter, (setup, _) in RACES.items():
@@ -196,7 +197,7 @@ def presets():
     """Those of the whole book, by name."""
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plusx.lanes.lanes", lambda presets, *_, **__: found.extend(presets))
+        patch.setattr("plusx.panels.lanes.lanes", lambda presets, *_, **__: found.extend(presets))
         chapter_code("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters")
     torch.set_default_dtype(torch.float32)
     torch.set_flush_denormal(False)
@@ -229,7 +230,7 @@ def test_a_kept_run_that_begins_otherwise_is_refused_and_where_none_is_kept_one_
 ):
     preset = presets["Norm before or after"]
     run = dict(np.load(kept_in(preset)))
-    monkeypatch.setattr("plusx.lanes.kept.KEPT", tmp_path)
+    monkeypatch.setattr("plusx.panels.lanes.kept.KEPT", tmp_path)
     np.savez(kept_in(preset), **run)
     assert kept(preset)["loss"].shape == (2, 300)
     run["loss"][1, 2] *= 1.01
@@ -238,7 +239,7 @@ def test_a_kept_run_that_begins_otherwise_is_refused_and_where_none_is_kept_one_
         kept(preset)
     assert kept_in(preset) != kept_in(preset._replace(A={"rate": "0.01"}))
     kept_in(preset).unlink()
-    monkeypatch.setattr("plusx.lanes.kept.trained", lambda preset: "trained")
+    monkeypatch.setattr("plusx.panels.lanes.kept.trained", lambda preset: "trained")
     assert kept(preset) == "trained"
 
 
@@ -307,7 +308,7 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
 @pytest.mark.parametrize("name", sampled(FUNCTIONS, ["sorter-begin"]))
 def test_a_kept_step_is_what_an_export_makes(nets, name, tmp_path):
     """To the byte, in silence."""
-    code = f"from plusx.lanes.export import export; export({name!r}, 'a')"
+    code = f"from plusx.panels.lanes.export import export; export({name!r}, 'a')"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert nets[name].parent == MADE and (tmp_path / "a").read_bytes() == nets[name].read_bytes()
@@ -333,7 +334,7 @@ def test_a_race_is_a_preset_of_the_page_of_all_lanes():
 def test_a_race_is_closed_asks_for_nothing_and_replays_when_it_is_opened(url, open_page, chapter, how):
     page, foreign, errors = open_page(f"{url}/{chapter}.html")
     names = "performance.getEntriesByType('resource').map((entry) => entry.name.split('/').at(-1)).sort()"
-    parts = sorted(part.split("/")[1] for part in (*STYLES, *SCRIPTS))
+    parts = sorted(Path(part).name for part in (*STYLES, *SCRIPTS))
     closed = page.locator(".ln-closed > summary")
     page.wait_for_timeout(300)
     assert page.evaluate(names) == parts and page.locator(".plusx-lanes").bounding_box()["height"] < 120

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plusx.nets.resnet import ORDERS
+from plusx.nets.transformer import POST_NORM, PRE_NORM
 from plusx.order import Branch, Part, Tie, parse, runs
-from plusx.resnet import ORDERS
-from plusx.transformer import POST_NORM, PRE_NORM
 
 NAMES = st.lists(st.sampled_from(["norm", "attention", "W₁", "f(x)"]), max_size=4)
 

@@ -1,10 +1,10 @@
-"""plusx.paired against Student's table and simulated experiments."""
+"""plusx.measure.paired against Student's table and simulated experiments."""
 
 import numpy as np
 import pytest
 import torch
 
-from plusx.paired import Comparison, difference, ratio, t_95
+from plusx.measure.paired import Comparison, difference, ratio, t_95
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from browser import PLAYGROUND as PAGE
 from browser import ROOT, sampled, serve
 from lab import loss_without
 
-from plusx.playground import Challenge, playground
-from plusx.playground.live import SCRIPTS, Live, joined
-from plusx.playground.page import START, fragment, look_at, markup, pack
-from plusx.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
+from plusx.nets.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
+from plusx.panels.playground import Challenge, playground
+from plusx.panels.playground.live import SCRIPTS, Live, joined
+from plusx.panels.playground.page import START, fragment, look_at, markup, pack
 
 # The switches of a layer by name, from left to right: which it is, and its value where it is on.
 PARTS = {

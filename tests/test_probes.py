@@ -1,11 +1,11 @@
-"""plusx.probes against hand-made derivatives and finite differences."""
+"""plusx.measure.probes against hand-made derivatives and finite differences."""
 
 import pytest
 import torch
 
-from plusx.probes import branch_over_stream, gradient_norms, jacobian, left_of_x, norms
-from plusx.residual import Residual, Stack, states
-from plusx.train import SideBySide
+from plusx.measure.probes import branch_over_stream, gradient_norms, jacobian, left_of_x, norms
+from plusx.nets.residual import Residual, Stack, states
+from plusx.training.sidebyside import SideBySide
 
 DOUBLE = torch.float64
 

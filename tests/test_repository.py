@@ -98,7 +98,7 @@ def imported_parts(name, path):
             part = name.removeprefix("plusx.").split(".")[0]
             if part in ("explore", "sphinx"):
                 assert top != "torch", f"{name} imports torch"
-            elif part not in ("playground", "lanes"):
+            elif part != "panels":
                 assert top not in ("ipywidgets", "anywidget", "plotly", "sphinx", "myst_nb"), f"{name} imports {top}"
     return parts
 

@@ -1,4 +1,4 @@
-"""plusx.residual against torch.nn, against He and Glorot's variances, and its errors."""
+"""plusx.nets.residual against torch.nn, against He and Glorot's variances, and its errors."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from plusx.residual import ACTIVATIONS, INITS, NORMS, Residual, Stack, states
+from plusx.nets.residual import ACTIVATIONS, INITS, NORMS, Residual, Stack, states
 
 DOUBLE = torch.float64
 

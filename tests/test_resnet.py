@@ -1,4 +1,4 @@
-"""plusx.resnet against torch.nn and the papers' counts; chapter 6's nets against torchvision's and transformers'."""
+"""plusx.nets.resnet against torch.nn and the papers' counts; chapter 6's nets against other libraries'."""
 
 import math
 import warnings
@@ -9,9 +9,9 @@ from chapter_code import chapter_code
 from torch import nn
 from torch.nn import functional as F
 
-from plusx.resnet import ORDERS, block, linear, resnet_images, resnet_mlp
-from plusx.tables import Table
-from plusx.train import SideBySide
+from plusx.nets.resnet import ORDERS, block, linear, resnet_images, resnet_mlp
+from plusx.show.tables import Table
+from plusx.training.sidebyside import SideBySide
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what importing a large library warns of is not ours

@@ -1,4 +1,4 @@
-"""plusx.step and plusx.sorter: the steps against torch.nn and torch.optim, gradients against differences, starts."""
+"""plusx.training.step and sorter: the steps against torch.nn and torch.optim, gradients against differences, starts."""
 
 import itertools
 
@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from plusx import sorter
-from plusx.step import (
+from plusx.training import sorter
+from plusx.training.step import (
     ACTIVATIONS,
     BLOCKS,
     COUNT,
@@ -60,7 +60,7 @@ def doubled(s):
 
 
 class Plain(nn.Module):
-    """The net of `plusx.step` as anybody would write it, with its first weights."""
+    """The net of `plusx.training.step` as anybody would write it, with its first weights."""
 
     def __init__(self, weights, s):
         super().__init__()
@@ -193,7 +193,7 @@ def test_what_is_seen_is_the_function_the_plane_and_what_is_told_right(lane):
 
 
 class Sorting(nn.Module):
-    """The net of `plusx.sorter` with torch's own attention and its first weights."""
+    """The net of `plusx.training.sorter` with torch's own attention and its first weights."""
 
     def __init__(self, weights, s):
         super().__init__()

@@ -1,4 +1,4 @@
-"""plusx.switched: torch.nn's layers with the same weights, what each switch does, and how the two nets were made."""
+"""plusx.nets.switched: torch.nn's layers with the same weights, what each switch does, how the nets were made."""
 
 import hashlib
 import importlib.util
@@ -12,8 +12,8 @@ from browser import sampled
 from torch import nn
 from torch.nn import functional as F
 
-from plusx import switched
-from plusx.switched import (
+from plusx.nets import switched
+from plusx.nets.switched import (
     ACTIVATIONS,
     CHECKPOINTS,
     LAYER,

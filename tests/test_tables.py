@@ -1,4 +1,4 @@
-"""plusx.tables: how numbers and their spread are written, and a table as text, as HTML and to a screen reader."""
+"""plusx.show.tables: how numbers and their spread are written, and a table as text, as HTML and to a screen reader."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from plusx.tables import Table, median_and_ends, short, spread
+from plusx.show.tables import Table, median_and_ends, short, spread
 
 TABLE = Table("error & <spread>, 3 seeds", "", "median", "least to greatest", "swaps")
 TABLE.group("a < b")

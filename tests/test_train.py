@@ -1,4 +1,4 @@
-"""plusx.train: nets side by side against each net alone, and its errors."""
+"""plusx.training.sidebyside: nets side by side against each net alone, and its errors."""
 
 import copy
 
@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from plusx.residual import Residual
-from plusx.train import SideBySide, train, without_bars
+from plusx.nets.residual import Residual
+from plusx.training.sidebyside import SideBySide, train, without_bars
 
 N, BATCH, WIDTH, STEPS = 4, 16, 8, 20
 # No bias where a norm or softmax cancels it: its gradient is 0 but for rounding, and Adam takes steps by its sign.

@@ -1,4 +1,4 @@
-"""plusx.transformer: torch.nn's layer with the same weights, permutations, and lines that make no layer."""
+"""plusx.nets.transformer: torch.nn's layer with the same weights, permutations, and lines that make no layer."""
 
 import math
 
@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from plusx.residual import Residual
-from plusx.transformer import POST_NORM, PRE_NORM, Attention, Transformer, layer, token_linear
+from plusx.nets.residual import Residual
+from plusx.nets.transformer import POST_NORM, PRE_NORM, Attention, Transformer, layer, token_linear
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from plusx.explore.figures import table
 from plusx.explore.live import Live, _plotly
 from plusx.explore.states import DEFAULT, Explorer, packed
 from plusx.explore.static import as_seen, fragment
-from plusx.sphinx import ASSETS, EXPLORE
+from plusx.sphinx.extension import ASSETS, EXPLORE
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 LOADED = "document.querySelectorAll('.plusx-explore.px-live').length"

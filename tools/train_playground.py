@@ -22,7 +22,7 @@ from pydoc_data.topics import topics
 import torch
 from safetensors.torch import save_file
 
-from plusx.switched import CHECKPOINTS, NETS, Switched, checkpoint_path, encode, held_out, losses
+from plusx.nets.switched import CHECKPOINTS, NETS, Switched, checkpoint_path, encode, held_out, losses
 
 SETTINGS = {
     "characters": {"steps": 1800, "batch": 32, "rate": 3e-3, "warm_up": 100},

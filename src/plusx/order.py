@@ -1,7 +1,7 @@
 """A block's order in one line: words are its parts in sequence, [brackets] are a residual branch.
 
 What a branch holds is added to what entered it: "[norm attention] [norm linear relu linear]".
-Here lives the notation alone. What a word makes is in `plusx.resnet` and `plusx.transformer`.
+Here lives the notation alone. What a word makes is in `plusx.nets.resnet` and `plusx.nets.transformer`.
 
 For a drawing, a colon ties a piece to a control of an explorer:
 

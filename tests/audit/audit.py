@@ -107,7 +107,7 @@ def test_every_page_fits_and_is_accessible_at_both_widths_in_both_themes(host, n
 
 
 ROUNDED_OTHERWISE = """
-from plusx.evidence import Evidence, LastBit
+from plusx.measure.kept import Evidence, LastBit
 Evidence.again = lambda self: ""
 LastBit().__enter__()
 """

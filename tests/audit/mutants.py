@@ -30,7 +30,7 @@ print(json.dumps(report))
 
 
 def function_of(mutant):
-    """plusx.residual.xǁStackǁstates__mutmut_1 is plusx.residual.Stack.states, plusx.data.x_mnist__mutmut_1 its own."""
+    """plusx.nets.residual.xǁStackǁstates__mutmut_1 is plusx.nets.residual.Stack.states, x_mnist__mutmut_1 its own."""
     module, _, name = mutant.rpartition("__mutmut_")[0].rpartition(".")
     return f"{module}.{name[2:].replace('ǁ', '.')}"
 

@@ -16,7 +16,7 @@ import anywidget
 import traitlets
 from IPython import get_ipython
 
-from ..markup import opening
+from ..sphinx.markup import opening
 from .controls import Control, ExploreError
 from .figures import HEIGHT
 from .saved import saved

@@ -6,7 +6,7 @@ Here lives the markup. The behaviour is in explore.js, the looks are in explore.
 import html
 import json
 
-from ..markup import opening, states
+from ..sphinx.markup import opening, states
 from .controls import Control, ExploreError
 from .figures import table
 from .legend import for_page, legend

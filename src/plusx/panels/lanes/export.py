@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from plusx.lanes.race import SORTER, STACK
-from plusx.playground.export import quiet, strip
-from plusx.step import Took
+from plusx.panels.lanes.race import SORTER, STACK
+from plusx.panels.onnx import quiet, strip
+from plusx.training.step import Took
 
 OPSET = 20
 STATE = Took._fields[:3]  # what a step hands to the next

@@ -1,8 +1,8 @@
 """Results that a page's claims rest on: measured over a grid with many seeds, kept, and asked again at each build,
 where that takes no more than a second.
 
-Here lives when a kept result may be shown. What it depends on is told by `plusx.sources`, what may be said of
-two arms by `plusx.paired`, and tools/evidence.py makes what is missing.
+Here lives when a kept result may be shown. What it depends on is told by `plusx.measure.sources`, what may be said of
+two arms by `plusx.measure.paired`, and tools/evidence.py makes what is missing.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..training.sidebyside import progress, without_bars
 from .sources import sources
-from .train import progress, without_bars
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEPT = ROOT / "chapters" / "evidence"
 BEGUN = ROOT / "_build" / "evidence"  # a file for each point that is done, also of a run that was stopped
 QUICK = 1.0  # seconds: what takes longer to ask again is measured again each week, whole, by `tools/evidence.py --all`

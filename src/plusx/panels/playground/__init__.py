@@ -1,4 +1,4 @@
-"""The playground: trained nets of `plusx.switched` behind a diagram of switches.
+"""The playground: trained nets of `plusx.nets.switched` behind a diagram of switches.
 
 Here lives `playground`, the one name a chapter imports. In the book's page onnxruntime-web computes,
 in a live notebook torch does; the diagram, playground.js, is the same. A notebook's file keeps a table beside it.
@@ -7,7 +7,7 @@ in a live notebook torch does; the diagram, playground.js, is the same. A notebo
 import os
 from typing import NamedTuple
 
-from ..explore.saved import show
+from ...explore.saved import show
 from .live import Live, saved
 from .page import START, fragment, markup
 
@@ -31,7 +31,7 @@ def playground(nets, presets, challenges):
     """Show nets with a switch on every skip, branch, norm and activation.
 
     nets: "characters", "sorting", or both, to a trained `Switched`. presets: name to a setting
-        of the switches, a list of numbers (see `plusx.switched.VALUES`). challenges: of `Challenge`.
+        of the switches, a list of numbers (see `plusx.nets.switched.VALUES`). challenges: of `Challenge`.
 
     ValueError: a net of another name, a setting that no net has, or nets with different switches.
     """

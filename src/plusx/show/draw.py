@@ -152,7 +152,7 @@ def beside(*panels):
 def beside_the_stream(title, nets, diagram=""):
     """The book's own picture: each block's branch over the stream, and below it what is left of x.
 
-    nets: {name: (`plusx.probes.branch_over_stream` of it, (blocks, seeds), `plusx.probes.left_of_x`,
+    nets: {name: (`plusx.measure.probes.branch_over_stream` of it, (blocks, seeds), `plusx.measure.probes.left_of_x`,
         (blocks + 1, seeds))}, up to four, drawn in the order of the colours. Axes are the same wherever it stands.
     """
     styles = [("C0", "solid"), ("C1", "dash"), ("C2", "dot"), ("C3", "dashdot")]

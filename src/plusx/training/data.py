@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-MNIST_FILE = Path(__file__).parents[2] / "chapters" / "data" / "mnist-10k.npz"
+MNIST_FILE = Path(__file__).parents[3] / "chapters" / "data" / "mnist-10k.npz"
 
 # One row a digit, 12 heights each, drawn like the digit seen from the side: the templates
 # of the authors' package mnist1d 0.0.2 (Apache-2.0, github.com/greydanus/mnist1d).

@@ -10,13 +10,13 @@ from ..playground.live import EXPLORE, joined
 from .race import Training
 
 HERE = Path(__file__).parent
-PANEL = HERE.parent / "playground" / "panel.js"
+PANEL = HERE.parent / "panel.js"
 SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", PANEL, HERE / "lanes.js"
 STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "lanes.css"
 
 
 class Live(anywidget.AnyWidget):
-    """The markup, and answers to questions with an id; lanes.js says which there are. kind: of `plusx.lanes.race`.
+    """The markup, and answers to questions with an id; lanes.js says which there are. kind: of `race`.
 
     kept: what the notebook's file holds beside the widget, by MIME type.
     """

@@ -1,7 +1,7 @@
 """ResNets with BatchNorm: fully connected ones, and those for small images.
 
 Here live the block in its five orders, the block of two convolutions, and the nets made of them; `Residual`
-itself lives in `plusx.residual`, many nets side by side in `plusx.train`.
+itself lives in `plusx.nets.residual`, many nets side by side in `plusx.training.sidebyside`.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import torch
 from torch import nn
 
-from .order import runs
+from ..order import runs
 from .residual import Linear, Residual
 
 # From a block's input to its output, as `plusx.order` reads it. 1603.05027, figure 4 (a) to (e).

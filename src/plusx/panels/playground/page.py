@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from ..explore.controls import Control
-from ..explore.diagram import draw
-from ..markup import opening, states
-from ..switched import VALUES, Seen, encode, examples
+from ...explore.controls import Control
+from ...explore.diagram import draw
+from ...nets.switched import VALUES, Seen, encode, examples
+from ...sphinx.markup import opening, states
 
 START = {
     "characters": dict(
@@ -21,7 +21,7 @@ START = {
     ),
     "sorting": dict(title="Sorting", start="3141592653", hint="Digits", knows="digits"),
 }
-# The switches of a layer as readers know them, in the sequence of `plusx.switched.LAYER`; a digit is a value's index.
+# The switches of a layer as readers know them, as in `switched.LAYER`; a digit is a value's index.
 NAMES = "skip_around_attention attention norm_of_attention skip_around_FFN FFN norm_of_FFN activation".split()
 SPELLED = {"relu": "ReLU", "gelu": "GELU"}
 CONTROLS = tuple(

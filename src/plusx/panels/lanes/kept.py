@@ -8,8 +8,8 @@ import re
 import numpy as np
 import torch
 
-from ..evidence import ROOT, SAME, Disagreement
-from ..sources import sources
+from ...measure.kept import ROOT, SAME, Disagreement
+from ...measure.sources import sources
 from .race import KINDS, filled, trained
 
 KEPT = ROOT / "chapters" / "data" / "lanes"

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..explore.controls import Control
-from ..explore.diagram import draw
-from ..markup import opening, states
-from ..step import examples
+from ...explore.controls import Control
+from ...explore.diagram import draw
+from ...sphinx.markup import opening, states
+from ...training.step import examples
 from .kept import kept
 from .race import EVERY, KEPT, KINDS, filled
 

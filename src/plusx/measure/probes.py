@@ -55,7 +55,7 @@ def branch_over_stream(states, skip=1.0):
 
     states: blocks + 1 tensors (*leading, inputs, width), before the first block and after each; leading dimensions
         number nets. What a block adds is told from what is after it: states[l + 1] - skip * states[l].
-    skip: as for `plusx.residual.Residual`; of a plain net, 0, the branch is all that goes on.
+    skip: as for `plusx.nets.residual.Residual`; of a plain net, 0, the branch is all that goes on.
 
     ValueError: fewer than two states, or of different shapes.
     """

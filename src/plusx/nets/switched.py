@@ -1,7 +1,7 @@
 """A transformer whose every skip, branch, norm and activation is a switch, and two trained ones.
 
 Here live the net, what it shows of itself, and its tasks; `tools/train_playground.py` trained it,
-`plusx.playground` draws it. One net at a time, in `torch.nn`'s parts.
+`plusx.panels.playground` draws it. One net at a time, in `torch.nn`'s parts.
 """
 
 import math
@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
-CHECKPOINTS = Path(__file__).parents[2] / "chapters" / "data" / "playground"
+CHECKPOINTS = Path(__file__).parents[3] / "chapters" / "data" / "playground"
 
 # The switches of a layer, in sequence, and what each value means. A net of L layers has
 # 7 L + 1: those of layer 1, ..., those of layer L, and the last norm.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.func import vmap
 
-from .. import sorter, step
+from ...training import sorter, step
 
 
 class Code(NamedTuple):
@@ -101,7 +101,7 @@ def check(name, task, changes):
         else:
             fits = value in options.get(part, ())
         if not fits:
-            raise ValueError(f"lanes: '{name}' sets {part} to {value!r}; see plusx.lanes.race for what there is.")
+            raise ValueError(f"lanes: '{name}' sets {part} to {value!r}; see plusx.panels.lanes.race.")
 
 
 def filled(changes, kind=STACK):

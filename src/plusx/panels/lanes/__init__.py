@@ -1,13 +1,13 @@
 """Lanes: two nets that train side by side, and a switch on all that tells them apart.
 
-Here lives `lanes`, and what a chapter gives it. In the book's page onnxruntime-web takes the steps of `plusx.step` or
-`plusx.sorter`, in a live notebook torch does; the panel, lanes.js, is the same.
+Here lives `lanes`, and what a chapter gives it. In the book's page onnxruntime-web takes the steps of
+`plusx.training.step` or `plusx.training.sorter`, in a live notebook torch does; the panel is the same.
 """
 
 import os
 from typing import NamedTuple
 
-from ..explore.saved import show
+from ...explore.saved import show
 from .kept import keep
 from .live import Live, saved
 from .page import fragment, markup
@@ -19,8 +19,8 @@ __all__ = ["Challenge", "Preset", "lanes"]
 class Preset(NamedTuple):
     """Two lanes with a story.
 
-    task: one of `plusx.step.TASKS` or `plusx.sorter.TASKS`. A, B: what in each lane is not as usual for nets of that
-    kind, see `plusx.lanes.race`. then: (step, changes
+    task: one of the `TASKS` of `plusx.training.step` or `plusx.training.sorter`. A, B: what in each lane is not as
+    usual for nets of that kind, see `plusx.panels.lanes.race`. then: (step, changes
     of B), what happens while it trains. says: what to look at.
     """
 

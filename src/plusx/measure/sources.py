@@ -16,15 +16,16 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 import numpy as np
 import torch
 
-PACKAGE = __name__.rpartition(".")[0]
+PACKAGE = __name__.partition(".")[0]
 PLAIN = (type(None), bool, int, float, complex, str, bytes, range, type(...), torch.dtype, torch.device)
 
 
 def sources(function):
     """Name -> hash of all that `function` leads to: what it and its helpers call and read, as far as it is ours.
 
-    Ours are the function's own page and this package, whose names stand with their module. Functions and classes
-    count by their syntax tree, so that comments, docstrings, formatting and order do not; anything else by its value.
+    Ours are the function's own page and this package, whose names stand with their module's own name, so that a
+    module may move to another folder. Functions and classes count by their syntax tree, so that comments, docstrings,
+    formatting and order do not; anything else by its value.
 
     TypeError: a name is bound to something that cannot be told by its value, such as a net or a generator.
     """
@@ -43,7 +44,7 @@ def sources(function):
                 return told(value, name)
             if module != page:  # by the name that it has at home, wherever it is imported
                 name, home = value.__qualname__, dict(__name__=module)
-        label = name if home["__name__"] == page else f"{home['__name__']}.{name}"
+        label = name if home["__name__"] == page else f"{home['__name__'].rpartition('.')[2]}.{name}"
         if label not in found:
             found[label] = ""  # while it is followed: what leads back here has been told
             found[label] = hashlib.sha256(repr(told(value, label)).encode()).hexdigest()[:8]

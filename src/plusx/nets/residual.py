@@ -1,6 +1,6 @@
 """The idea of the book: `Residual`, and stacks of layers with or without it.
 
-Measuring lives in `plusx.probes`, many nets side by side in `plusx.train`; convolutions
+Measuring lives in `plusx.measure.probes`, many nets side by side in `plusx.training.sidebyside`; convolutions
 and attention live elsewhere.
 """
 

@@ -1,7 +1,7 @@
 """The Sphinx extension for any book with explorers: static mode, its cache, what their pages load.
 
 Here lives what a book needs beside `plusx.explore`; nothing here looks at what an explorer draws. What only
-our own book does is in site/book.py, which no wheel holds.
+our own book does is in site/, which no wheel holds.
 """
 
 import hashlib
@@ -18,7 +18,8 @@ from sphinx.util.fileutil import copy_asset_file
 
 from .markup import found
 
-EXPLORE = Path(__file__).parent / "explore"
+PACKAGE = Path(__file__).parents[1]
+EXPLORE = PACKAGE / "explore"
 ASSETS = ("explore.css", "diagram.css", "diagram.js", "explore.js")  # in the order in which a page loads them
 MODE = "static"
 DECORATOR = re.compile(r"^@(?:[\w.]+\.)?explore\(.*", re.M)
@@ -33,7 +34,7 @@ def _configure(app, config):
     """
     os.environ["PLUSX_EXPLORE"] = MODE
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    beside = [Path(__file__).with_name(name) for name in ("markup.py", "order.py")]
+    beside = [PACKAGE / name for name in ("sphinx/markup.py", "order.py")]
     for path in [*sorted(EXPLORE.glob("*.py")), *beside]:
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
     for name in ("matplotlib", "numpy", "plotly"):

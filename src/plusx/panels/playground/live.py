@@ -6,12 +6,12 @@ import anywidget
 import torch
 import traitlets
 
-from ..switched import Seen
+from ...nets.switched import Seen
 from .page import START, look_at, table
 
 HERE = Path(__file__).parent
-EXPLORE = HERE.parent / "explore"
-SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", HERE / "panel.js", HERE / "playground.js"
+EXPLORE = HERE.parents[1] / "explore"
+SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", HERE.parent / "panel.js", HERE / "playground.js"
 STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "playground.css"
 
 

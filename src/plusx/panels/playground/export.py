@@ -1,15 +1,13 @@
 """Nets with switches as ONNX files, which a browser runs: `Switched.look`, switches as inputs."""
 
-import logging
 import sys
-import warnings
-from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from plusx.switched import Seen, load, trained
+from plusx.nets.switched import Seen, load, trained
+from plusx.panels.onnx import quiet, strip
 
 
 def export(name, path):
@@ -47,32 +45,6 @@ class Looking(nn.Module):
     def forward(self, tokens, switches):
         """Tokens (n,) and switches (7 L + 1,) to the parts of `Seen`."""
         return tuple(self.net.look(tokens, switches.split(1)))  # one node takes all switches apart
-
-
-@contextmanager
-def quiet():
-    """Without what torch 2.13 says about itself and about torchvision, which no net here needs."""
-    log = logging.getLogger("torch.onnx._internal.exporter._registration")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated", FutureWarning)
-            yield
-    finally:
-        log.setLevel(level)
-
-
-def strip(model):
-    """Take away what no run needs: names and shapes between nodes, stack traces, the producer's version."""
-    graph = model.graph
-    for part in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
-        part.ClearField("metadata_props")
-        part.ClearField("doc_string")
-    for node in graph.node:
-        node.ClearField("name")
-    graph.ClearField("value_info")
-    model.ClearField("producer_version")
 
 
 if __name__ == "__main__":

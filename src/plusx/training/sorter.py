@@ -1,7 +1,7 @@
-"""The second net of *Train it yourself*: a transformer that learns to sort, its step written once, as `plusx.step` is.
+"""The second net of *Train it yourself*: a transformer that learns to sort, its step written once, as in `step`.
 
 Here live the net, its start and its setting. How a step moves weights, and where random numbers come from, is in
-`plusx.step`; both modules have the same names, so that a page and a kernel take either.
+`plusx.training.step`; both modules have the same names, so that a page and a kernel take either.
 """
 
 import math
@@ -98,7 +98,7 @@ class Lane(nn.Module):
 
     def begin(self, noise, gain):
         """First weights from standard normal numbers (COUNT,): embeddings as drawn, matrices with variance 1 / fan_in,
-        as in `plusx.transformer`, those of branches times gain; no biases."""
+        as in `plusx.nets.transformer`, those of branches times gain; no biases."""
         drawn = []
         for name, part in parts(noise).items():
             if name.endswith("_bias"):
@@ -115,7 +115,7 @@ class Lane(nn.Module):
         return -(wanted * torch.log_softmax(scores, -1)).sum(-1).mean(), beside
 
     def step(self, weights, exp_avg, exp_avg_sq, count, at, s):
-        """One step, as in `plusx.step`, on sequences whose tokens are `at`, (96,). Of what it leaves, gradient and
+        """One step, as in `step`, on sequences whose tokens are `at`, (96,). Of what it leaves, gradient and
         branch are (8,): the norm over both matrices of a branch, its size over that of the stream."""
         slope, (loss, beside) = grad_and_value(self.error, has_aux=True)(weights, at.view(BATCH, PLACES), s)
         squares = {name: part.square().sum((1, 2)) for name, part in parts(slope).items() if part.dim() == 3}

@@ -1,7 +1,7 @@
 """Attention, and transformer layers written down in one line.
 
-Here live the parts and the net made of them; `Residual` lives in `plusx.residual`,
-many nets side by side in `plusx.train`.
+Here live the parts and the net made of them; `Residual` lives in `plusx.nets.residual`,
+many nets side by side in `plusx.training.sidebyside`.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import torch
 from torch import nn
 
-from .order import runs
+from ..order import runs
 from .residual import Residual, states
 from .resnet import linear
 

@@ -1,0 +1,41 @@
+"""Show: what chapters draw and tabulate, as plain dicts for plotly, as HTML and as text.
+
+Here lives nothing that measures, and nothing that knows a page.
+"""
+
+from .draw import (
+    across,
+    bars,
+    beside,
+    beside_the_stream,
+    bundle,
+    figure,
+    heat,
+    line,
+    log_axis,
+    panel,
+    points,
+    upright,
+    words,
+)
+from .tables import Table, median_and_ends, short, spread
+
+__all__ = [
+    "Table",
+    "across",
+    "bars",
+    "beside",
+    "beside_the_stream",
+    "bundle",
+    "figure",
+    "heat",
+    "line",
+    "log_axis",
+    "median_and_ends",
+    "panel",
+    "points",
+    "short",
+    "spread",
+    "upright",
+    "words",
+]
