@@ -1,0 +1,41 @@
+"""Bundle the browser's modules: a classic script for pages, which a page opened from disk may load, and a module for
+what imports it, such as anywidget or a worker.
+
+What a wheel holds is bundled into the folders `built` of `src/plusx` and kept there, for a reader's pip has no esbuild;
+a test compares it with its sources. What only the book's site needs is bundled while that is built.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "plusx"
+# In src/plusx: the bundle -> its first module and its form.
+BUILT: dict[str, tuple[str, str]] = {}
+
+
+def bundled(entry: Path, form: str) -> str:
+    """A module and all that it imports as one minified text. form: "iife", a classic script, or "esm", a module.
+
+    CalledProcessError: esbuild names the line that it does not understand.
+    """
+    node, esbuild = Path(sys.executable).with_name("node"), ROOT / "node_modules" / "esbuild" / "bin" / "esbuild"
+    how = ["--bundle", "--minify", f"--format={form}", "--target=es2022", "--charset=utf8", "--legal-comments=none"]
+    how.append("--log-level=warning")
+    return subprocess.run(
+        [node, esbuild, entry, *how], check=True, stdout=subprocess.PIPE, text=True, encoding="utf8"
+    ).stdout
+
+
+def main() -> None:
+    for name, (entry, form) in BUILT.items():
+        text, file = bundled(PACKAGE / entry, form), PACKAGE / name
+        if not file.exists() or file.read_text(encoding="utf8") != text:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf8")
+            print(f"{file.relative_to(ROOT)}: {len(text):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
