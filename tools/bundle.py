@@ -12,7 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "plusx"
 # In src/plusx: the bundle -> its first module and its form.
-BUILT: dict[str, tuple[str, str]] = {}
+BUILT = {
+    "explore/built/explore.js": ("explore/js/page.js", "iife"),
+    "explore/built/explore-widget.js": ("explore/js/widget.js", "esm"),
+}
 
 
 def bundled(entry: Path, form: str) -> str:

@@ -1,6 +1,6 @@
 """Live: an explorer beside a kernel, the same view as in a page; a state that nobody has seen calls the function.
 
-Here live the messages between the two, and what is computed before anybody asks. The view itself is explore.js.
+Here live the messages between the two, and what is computed before anybody asks. The view itself is in `js/`.
 """
 
 import asyncio
@@ -24,15 +24,10 @@ from .states import Explorer, packed
 from .static import as_seen, markup, still_picture
 
 HERE = Path(__file__).parent
-SCRIPTS = "diagram.js", "host.js", "explore.js"
 STYLES = "explore.css", "diagram.css"
 IDLE = 0.3  # seconds after an answer until states are computed ahead
 PAUSE = 0.005  # between two of them: a request on its way through the kernel's loop comes first
 LONG = 1.0  # seconds; after a state that took longer none is computed ahead: a click would have to wait for it
-
-
-def joined(names) -> str:
-    return "\n".join((HERE / name).read_text(encoding="utf8") for name in names)
 
 
 class Choice(traitlets.TraitType):
@@ -61,8 +56,8 @@ class Live(anywidget.AnyWidget):
     computed: the states asked for so far, packed. kept: what the notebook's file holds beside the widget, by MIME type.
     """
 
-    _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxExplore;\n"
-    _css = joined(STYLES)
+    _esm = (HERE / "built" / "explore-widget.js").read_text(encoding="utf8")
+    _css = "\n".join((HERE / name).read_text(encoding="utf8") for name in STYLES)
     markup = traitlets.Unicode().tag(sync=True)
     explorer: Explorer | None = None
     computed: dict[tuple[int, ...], bytes] = {}

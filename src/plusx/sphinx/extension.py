@@ -20,7 +20,7 @@ from .markup import found
 
 PACKAGE = Path(__file__).parents[1]
 EXPLORE = PACKAGE / "explore"
-ASSETS = ("explore.css", "diagram.css", "diagram.js", "explore.js")  # in the order in which a page loads them
+ASSETS = ("explore.css", "diagram.css", "built/explore.js")  # in the order in which a page loads them
 MODE = "static"
 DECORATOR = re.compile(r"^@(?:[\w.]+\.)?explore\(.*", re.M)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,7 +48,7 @@ def _copy_assets(app):
         return
     static = Path(app.outdir, "_static", "plusx")
     static.mkdir(parents=True, exist_ok=True)
-    assets = {name: EXPLORE / name for name in ASSETS}
+    assets = {Path(name).name: EXPLORE / name for name in ASSETS}
     bundles = app.config.explore_bundles
     assets |= {f"plotly-{name}.min.js": Path(app.srcdir, path) for name, path in bundles.items()}
     if not bundles:
@@ -109,7 +109,7 @@ def _equip_page(app, pagename, templatename, context, doctree):
         if name.endswith(".css"):
             app.add_css_file(f"plusx/{name}")
         else:
-            app.add_js_file(f"plusx/{name}", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
+            app.add_js_file(f"plusx/{Path(name).name}", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
 
 
 def setup(app):

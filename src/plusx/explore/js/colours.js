@@ -1,0 +1,34 @@
+/** The theme's colours, by the names that figures use. */
+
+import { isTree } from "./trees.js";
+
+/** @typedef {Record<string, string>} Palette */
+
+const NAMES = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid", "page"];
+
+/** @param {string} key */
+const isColour = (key) => /colou?r(way|scale|s)?$/.test(key); // as `coloured` in figures.py
+
+/**
+ * The colours of the page's theme.
+ * @param {Element} root
+ * @returns {Palette}
+ */
+export function paletteOf(root) {
+  const style = getComputedStyle(root);
+  return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--px-${name}`).trim()]));
+}
+
+/**
+ * A copy of the tree with the names of colours replaced; numbers are shared, so plotly sees what changed.
+ * @param {any} node
+ * @param {Palette} palette
+ * @param {boolean} here whether a word that stands here is a colour
+ * @returns {any}
+ */
+export function painted(node, palette, here = false) {
+  if (typeof node === "string") return here ? (palette[node] ?? node) : node;
+  if (!isTree(node)) return node;
+  if (Array.isArray(node)) return node.map((item) => painted(item, palette, here));
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, painted(value, palette, isColour(key))]));
+}

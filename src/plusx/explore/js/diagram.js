@@ -1,0 +1,115 @@
+/**
+ * The drawing of a block's order, whose parts press an explorer's controls. diagram.py has drawn each state; here its
+ * parts learn to be pressed. Beside a kernel this is part of a module, so it looks for nothing of its page.
+ */
+
+/** @typedef {{ html: string }} Piece */
+
+/**
+ * Two pieces are built alike if they have the same elements, which press the same controls.
+ * @param {Element} node
+ */
+const shape = (node) => {
+  const all = /** @type {NodeListOf<HTMLElement>} */ (node.querySelectorAll("*"));
+  return Array.from(all, ({ tagName, dataset }) => tagName + dataset.set).join();
+};
+
+/**
+ * Give `old` the attributes and words of `fresh`, which is built alike: the keyboard's focus stays where it is.
+ * @param {Element} old
+ * @param {Element} fresh
+ */
+function take(old, fresh) {
+  for (const { name, value } of fresh.attributes) {
+    if (name !== "role" && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  if (!fresh.childElementCount && old.textContent !== fresh.textContent) old.textContent = fresh.textContent;
+  [...fresh.children].forEach((child, i) => {
+    take(old.children[i], child);
+  });
+}
+
+/**
+ * Equip the element that holds a diagram's pieces.
+ * @param {HTMLElement} node with the pieces that Python wrote, or empty until the first `show`
+ * @param {(control: string, value: number) => void} choose called with what a press asks for
+ * @returns {{ show: (pieces: Piece[]) => void }} `show` puts another state in place
+ */
+export function diagram(node, choose) {
+  /** @type {string[]} */
+  let shown = [];
+  let stop = 0; // the part that Tab goes to
+  const parts = () => [.../** @type {NodeListOf<HTMLElement>} */ (node.querySelectorAll("[data-set]"))];
+
+  function equip() {
+    if (!parts().length) return; // a picture
+    node.setAttribute("role", "group");
+    if (!node.hasAttribute("aria-label")) node.setAttribute("aria-label", "Diagram with switches");
+    for (const piece of node.children) piece.setAttribute("role", "group");
+    parts().forEach((part, i) => {
+      const { role = "", name = "", on = "" } = part.dataset;
+      part.setAttribute("role", role);
+      part.setAttribute("aria-label", name);
+      if (role === "switch") part.setAttribute("aria-checked", on);
+      part.setAttribute("tabindex", i === stop ? "0" : "-1");
+    });
+  }
+
+  /** @param {HTMLElement} part */
+  function press(part) {
+    choose(String(part.dataset.set), Number(part.dataset.to));
+  }
+
+  node.addEventListener("click", ({ target }) => {
+    const part = /** @type {HTMLElement | null} */ (/** @type {Element} */ (target).closest("[data-set]"));
+    if (part) press(part);
+  });
+  node.addEventListener("focusin", ({ target }) => {
+    const all = parts();
+    stop = Math.max(all.indexOf(/** @type {HTMLElement} */ (target)), 0);
+    all.forEach((part, i) => {
+      part.setAttribute("tabindex", i === stop ? "0" : "-1");
+    });
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const all = parts();
+    const [on, back, last] = [stop + 1, stop - 1, all.length - 1];
+    /** @type {Record<string, number>} */
+    const goals = { ArrowRight: on, ArrowDown: on, ArrowLeft: back, ArrowUp: back, Home: 0, End: last };
+    if (event.key === " " || event.key === "Enter") {
+      if (!event.repeat) press(all[stop]);
+    } else if (event.key in goals) {
+      all[Math.min(Math.max(goals[event.key], 0), last)].focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation(); // to JupyterLab these keys mean its cells
+  });
+  equip();
+
+  return {
+    show(pieces) {
+      const active = () => /** @type {Document | ShadowRoot} */ (node.getRootNode()).activeElement;
+      const focused = () => parts().find((part) => part === active());
+      const held = focused()?.dataset.set;
+      if (node.children.length !== pieces.length) {
+        node.innerHTML = pieces.map(({ html }) => html).join("");
+      } else {
+        const template = document.createElement("template");
+        pieces.forEach(({ html }, i) => {
+          if (html === shown[i]) return;
+          template.innerHTML = html;
+          const [old, fresh] = [node.children[i], /** @type {Element} */ (template.content.firstElementChild)];
+          if (shape(old) === shape(fresh)) take(old, fresh);
+          else old.replaceWith(fresh); // the piece of another order
+        });
+      }
+      shown = pieces.map(({ html }) => html);
+      equip();
+      if (!held || focused()) return;
+      /** @param {HTMLElement} part in a piece that has taken the place of the one before */
+      const isSame = ({ dataset }) => dataset.set === held;
+      (parts().slice(stop).find(isSame) ?? parts().find(isSame))?.focus({ preventScroll: true });
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** Making elements, and ids that no other view has. */
+
+/**
+ * An element with attributes and children; keys that begin with "on" are listeners.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [attributes] true is an attribute without a value, false none
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value !== false) node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** @returns {string} different each time: randomUUID needs https */
+export const unique = () => crypto.getRandomValues(new Uint32Array(2)).join("-");
+
+/**
+ * The one element that a selector finds, where the markup promises it.
+ * @param {ParentNode} root
+ * @param {string} selector
+ * @returns {HTMLElement}
+ */
+export const one = (root, selector) => /** @type {HTMLElement} */ (root.querySelector(selector));

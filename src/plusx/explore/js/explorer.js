@@ -1,0 +1,375 @@
+/**
+ * An explorer: it follows its controls and the diagram, says each state's result, and has a picture draw it. Where the
+ * states come from is a source. Nothing here knows what a figure is about.
+ */
+
+import { controlsOf, formOf } from "./controls.js";
+import { diagram } from "./diagram.js";
+import { one } from "./elements.js";
+import { Plotted } from "./pictures/plotly.js";
+import { Player, passes } from "./player.js";
+import { weighed } from "./tables.js";
+import { same } from "./trees.js";
+
+/** @typedef {import("./sources.js").Kernel} Kernel */
+/** @typedef {import("./sources.js").Table} Table */
+
+const LATE = 300; // milliseconds until a state that is not there is said to be computed
+const SILENT = 4000; // and until a kernel is said to be silent
+const BUSY = "No answer from the kernel yet: it is busy, or it was stopped. If it was restarted, run this cell again.";
+const GONE = "The kernel no longer has this explorer, as after a restart: run its cell again.";
+const DASHES =
+  '<span class="px-pinned"><svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">' +
+  '<path d="M0 6h30" stroke="var(--px-muted)" stroke-width="1.5" stroke-dasharray="2 3"/></svg> </span>';
+
+export class Explorer {
+  /** @type {any} the figure that is shown */
+  current = undefined;
+  /** @type {number[] | null} its state */
+  chosen = null;
+  /** @type {number[] | null} the state before it, whose curves stay as ghosts */
+  last = null;
+  /** @type {number[] | null} the state that the reader keeps beside it */
+  pin = null;
+  fits = false;
+  paper = false;
+  /** @type {any[]} what the legend says */
+  legend = [];
+  /** @type {ReturnType<typeof setTimeout>[]} */
+  timers = [];
+
+  /**
+   * @param {HTMLElement} root
+   * @param {Table | Kernel} source
+   */
+  constructor(root, source) {
+    this.root = root;
+    /** @type {any} */
+    this.source = source;
+    this.inPage = !("model" in source);
+    this.name = String(root.dataset.name);
+    this.form = formOf(one(root, ".px-controls"));
+    this.controls = controlsOf(this.form);
+    this.names = this.controls.map((control) => control.name);
+    source.sizes = this.controls.map((control) => control.labels.length);
+    this.players = this.controls.filter(passes).map((control) => new Player(this, control));
+    this.start = this.state();
+    /** @type {import("./pictures/picture.js").Picture} */
+    this.picture = new Plotted(root, source, () => this.view());
+    const drawing = root.querySelector(".px-diagram");
+    this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));
+    this.pinning = one(this.form, ".px-pin");
+    this.pinning.addEventListener("click", () => this.pinState());
+    this.fitting = one(this.form, ".px-fit");
+    this.fitting.addEventListener("click", () => this.fit(!this.fits));
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("input", () => this.changed());
+    this.form.addEventListener("reset", (event) => {
+      event.preventDefault(); // which sets what stands in the markup, control by control
+      this.restart();
+    });
+    one(root, ".px-data").addEventListener("toggle", () => this.fillTable());
+    /** @type {HTMLFieldSetElement} */ (one(this.form, "fieldset")).disabled = false;
+    if (this.inPage) this.beginInPage();
+    else this.beginBesideKernel(/** @type {Kernel} */ (source));
+  }
+
+  beginInPage() {
+    const { root } = this;
+    const told = () => this.show(root.dataset.show ?? ""); // by a link in the text, as one comes to read it
+    root.addEventListener("px-show", told);
+    const link = this.linking;
+    link.ariaLive = "polite";
+    link.addEventListener("click", () => this.copyLink());
+    if (!this.followLink() && !told()) this.update();
+  }
+
+  /** @param {Kernel} source */
+  beginBesideKernel(source) {
+    this.linking.hidden = true; // a notebook's address is its application's
+    this.set(source.get(this.names));
+    source.watch(this.names, () => {
+      const state = source.get(this.names);
+      if (same(state, this.state())) return;
+      this.halt();
+      this.set(state);
+      this.update();
+    });
+    source.answered = (state, error) => {
+      if (!same(state, this.state()) || same(state, this.chosen)) return;
+      if (error) this.fail(error);
+      else this.update();
+    };
+    this.update();
+  }
+
+  state() {
+    return this.controls.map((control) => control.get());
+  }
+
+  /** @param {number[]} state */
+  set(state) {
+    this.controls.forEach((control, i) => {
+      control.set(state[i]);
+    });
+  }
+
+  /**
+   * A part of the picture or of the diagram was pressed.
+   * @param {string} name
+   * @param {number} index
+   */
+  choose(name, index) {
+    this.halt();
+    this.controls[this.names.indexOf(name)].set(index);
+    this.changed();
+  }
+
+  /** The reader has changed a control. */
+  changed() {
+    if (!this.inPage) this.source.set(this.names, this.state());
+    this.update();
+    if (this.inPage) history.replaceState(null, "", this.link());
+  }
+
+  /** Let nothing play on. */
+  halt() {
+    for (const player of this.players) player.stop();
+  }
+
+  /**
+   * Go to a state with the ghosts of others, whatever was shown before.
+   * @param {number[]} state
+   * @param {number[] | null} last
+   * @param {number[] | null} pin
+   */
+  jump(state, last, pin) {
+    this.halt();
+    this.set(state);
+    [this.chosen, this.last, this.pin] = [null, last, pin];
+  }
+
+  restart() {
+    this.fit(false);
+    this.jump(this.start, null, null);
+    this.changed();
+  }
+
+  /** Keep the present state's curves beside those to come, or let those that were kept go. */
+  pinState() {
+    this.pin = this.pin ? null : this.chosen;
+    this.changed();
+  }
+
+  /**
+   * Whether the axes follow what each state shows, or are those of all states, so that states compare.
+   * @param {boolean} fits
+   */
+  fit(fits) {
+    this.fits = fits;
+    this.fitting.setAttribute("aria-pressed", String(fits));
+    this.offerReset();
+    this.picture.redraw();
+  }
+
+  /** Nothing is to be reset at the start. The button keeps the focus, which a disabled one would lose. */
+  offerReset() {
+    const isStart = same(this.chosen, this.start) && !this.last && !this.pin && !this.fits;
+    one(this.form, "[type=reset]").ariaDisabled = String(isStart);
+  }
+
+  /** What the picture is to show: the present state, and faintly those that stay beside it. */
+  view() {
+    if (!this.current) return null;
+    /** @type {[number[] | null, boolean][]} */
+    const kept = this.paper ? [] : [[this.last, false], [this.pin, true]];
+    const others = kept.flatMap(([state, pinned]) => {
+      const twice = !pinned && same(state, this.pin);
+      const figure = state && !twice && !same(state, this.chosen) && this.source.figure(state);
+      return figure ? [{ figure, pinned }] : [];
+    });
+    return { figure: this.current, others, fits: this.fits };
+  }
+
+  // ---- the address -----------------------------------------------------------------------------------
+
+  get linking() {
+    return /** @type {HTMLAnchorElement} */ (one(this.root, ".px-link"));
+  }
+
+  /** @param {number[]} state */
+  labels(state) {
+    return this.controls.map(({ name, labels }, i) => [name, labels[state[i]]]);
+  }
+
+  /** The link to this state: the label of every control, then each ghost by the controls in which it differs. */
+  link() {
+    const [state, last, pin] = [this.state(), this.last, this.pin];
+    const query = new URLSearchParams(this.labels(state));
+    const differing = (/** @type {number[]} */ other) => this.labels(other).filter((_, i) => other[i] !== state[i]);
+    if (last) query.set(".last", String(new URLSearchParams(differing(last))));
+    if (pin) query.set(".pin", String(new URLSearchParams(differing(pin))));
+    return `#${this.name}?${query}`;
+  }
+
+  /** A press puts the link on the clipboard, too, and says so; where a browser refuses, the address bar has it. */
+  async copyLink() {
+    const link = this.linking;
+    const copying = navigator.clipboard?.writeText(link.href);
+    const copied = await copying?.then(() => true, () => false);
+    link.textContent = copied ? "Link copied" : "Link is in the address bar";
+    setTimeout(() => {
+      link.textContent = "Link to this state";
+    }, 2000);
+  }
+
+  /** Take the state from the address, if it speaks of this explorer. */
+  followLink() {
+    if (!this.show(location.hash)) return false;
+    // On a stage it is in sight already.
+    this.root.scrollIntoView({ block: this.root.closest(".px-stage") ? "nearest" : "start" });
+    return true;
+  }
+
+  /**
+   * Take the state from a link's fragment, if it speaks of this explorer.
+   * @param {string} hash
+   */
+  show(hash) {
+    const [name, query] = hash.slice(1).split("?");
+    if (name !== encodeURI(this.name) || query === undefined) return false;
+    /** @type {string[]} */
+    const unknown = [];
+    /**
+     * The state that some words make of another.
+     * @param {URLSearchParams} words
+     * @param {number[]} base
+     */
+    const read = (words, base) => {
+      const state = [...base];
+      for (const [key, label] of words) {
+        if (key.startsWith(".")) continue;
+        const i = this.names.indexOf(key);
+        const index = i < 0 ? -1 : this.controls[i].labels.indexOf(label);
+        if (index < 0) unknown.push(`${key}=${label}`);
+        else state[i] = index;
+      }
+      return state;
+    };
+    const words = new URLSearchParams(query);
+    const state = read(words, this.state());
+    const other = (/** @type {string} */ key) =>
+      words.has(key) ? read(new URLSearchParams(String(words.get(key))), state) : null;
+    this.jump(state, other(".last"), other(".pin"));
+    this.say(unknown.length ? `The link asks for ${unknown.join(", ")}, which is not offered here.` : "");
+    this.update();
+    return true;
+  }
+
+  /**
+   * The figure of a state that words tell as a link does; what they leave out is as at the start.
+   * @param {string} words
+   */
+  figureOf(words) {
+    const told = new URLSearchParams(words);
+    const state = this.controls.map(({ name, labels }, i) =>
+      told.has(name) ? labels.indexOf(String(told.get(name))) : this.start[i],
+    );
+    return this.source.figure(state);
+  }
+
+  // ---- words -----------------------------------------------------------------------------------------
+
+  /** @param {string} text */
+  say(text) {
+    const message = one(this.root, ".px-message[role=alert]");
+    message.textContent = text;
+    message.hidden = !text;
+  }
+
+  /** Show the present state: its words at once, its picture too, unless this frame has drawn one already. */
+  update() {
+    const state = this.state();
+    for (const control of this.controls) control.show?.(control.get());
+    const figure = this.source.figure(state);
+    if (!figure) {
+      this.wait(state);
+      return;
+    }
+    this.arrived();
+    if (!this.inPage) this.say("");
+    if (this.chosen && !same(this.chosen, state)) this.last = this.chosen;
+    [this.chosen, this.current] = [state, figure];
+    this.showWords();
+    this.fillTable();
+    // Until the picture is there the still shows the start, so any other state dims it.
+    this.root.classList.toggle("px-pending", !this.picture.ready && !same(state, this.start));
+    this.picture.redraw();
+  }
+
+  showWords() {
+    const { title, legend, diagram } = this.current;
+    const result = one(this.root, ".px-result");
+    if (result.textContent !== title || !result.firstElementChild) this.sayResult();
+    one(this.root, ".px-figure").setAttribute("aria-label", title);
+    this.linking.href = this.link();
+    this.offerReset();
+    this.diagram?.show(diagram ?? []);
+    // Their places stay, and with them what is below.
+    this.pinning.style.visibility = this.picture.pins(this.current) ? "" : "hidden";
+    this.pinning.setAttribute("aria-pressed", String(Boolean(this.pin)));
+    this.fitting.style.visibility = this.picture.fitting(this.current) ? "" : "hidden";
+    const pinned = this.pin && this.pinnedAs(this.pin);
+    if (same(this.legend, [legend, pinned])) return;
+    this.legend = [legend, pinned];
+    const shown = one(this.root, ".px-legend");
+    shown.innerHTML = legend; // escaped when it was made
+    if (!pinned) return;
+    shown.insertAdjacentHTML("beforeend", DASHES);
+    shown.lastElementChild?.append(`pinned: ${pinned}`);
+  }
+
+  /**
+   * What is different in the state that is kept.
+   * @param {number[]} pin
+   */
+  pinnedAs(pin) {
+    const differs = this.labels(pin).filter((_, i) => pin[i] !== this.chosen?.[i]);
+    return differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state";
+  }
+
+  /** Write the result line, anew even if it says the same: what is written is read aloud. */
+  sayResult() {
+    if (this.current) one(this.root, ".px-result").replaceChildren(...weighed(this.current.title));
+  }
+
+  fillTable() {
+    const data = /** @type {HTMLDetailsElement} */ (one(this.root, ".px-data"));
+    if (!this.current || !data.open) return;
+    one(this.root, ".px-table").replaceChildren(...this.picture.tables(this.current));
+  }
+
+  // ---- a state that a kernel has yet to compute ------------------------------------------------------
+
+  /** @param {number[]} state */
+  wait(state) {
+    this.arrived();
+    this.root.classList.add("px-waiting");
+    const tell = (/** @type {string} */ words) => this.say(this.source.gone ? GONE : words);
+    this.source.ask(state);
+    tell("");
+    this.timers = [setTimeout(() => tell("Computing this state …"), LATE), setTimeout(() => tell(BUSY), SILENT)];
+  }
+
+  arrived() {
+    for (const timer of this.timers) clearTimeout(timer);
+    this.root.classList.remove("px-waiting");
+  }
+
+  /** @param {string} error */
+  fail(error) {
+    this.arrived();
+    this.halt();
+    this.say(`${error} The picture is the last good one.`);
+  }
+}

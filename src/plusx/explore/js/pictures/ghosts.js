@@ -1,0 +1,86 @@
+/** Other states beside the present one: their curves, faint. And axes that follow what is shown. */
+
+import { same } from "../trees.js";
+
+/**
+ * Whether a trace is worth a ghost: a line, points or bars that speak, and no decoration.
+ * @param {any} trace
+ */
+export function speaks(trace) {
+  const { type = "scatter", mode = "lines", opacity = 1, visible = true, line, hoverinfo } = trace;
+  const drawn = type === "bar" || (type === "scatter" && /lines|markers/.test(mode) && !("stackgroup" in trace));
+  return drawn && visible === true && opacity >= 0.6 && (line?.width ?? 2) >= 1.5 && hoverinfo !== "skip";
+}
+
+/**
+ * The layout with axes upwards that hold what is drawn and no more; the foot of a bar is drawn.
+ * @param {any} figure
+ */
+export function fitted({ data, layout }) {
+  /** @type {Record<string, number[]>} */
+  const ends = {};
+  /** @param {any} trace */
+  const axisUp = ({ yaxis = "y" }) => `yaxis${yaxis.slice(1)}`;
+  const fills = (/** @type {any} */ { type = "scatter" }) => !["bar", "scatter"].includes(type); // a grid its axes
+  const grids = data.filter(fills).map(axisUp);
+  for (const trace of data) {
+    const { type, y, visible = true } = trace;
+    const axis = axisUp(trace);
+    if (!layout[axis]?.range || visible !== true || grids.includes(axis)) continue;
+    const isLog = layout[axis].type === "log";
+    const at = Array.from(y ?? [], (value) => (isLog ? Math.log10(value) : value));
+    const seen = (type === "bar" ? [0, ...at] : at).filter(Number.isFinite); // neither a gap nor a name
+    if (at.some(Number.isFinite)) ends[axis] = [...(ends[axis] ?? []), ...seen];
+  }
+  const axes = Object.entries(ends).map(([axis, seen]) => {
+    const { range, tickvals, ticktext, dtick, ...own } = layout[axis];
+    const [low, high] = seen.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+    const room = 0.06 * (high - low) || 0.1 * Math.abs(high) || 0.1;
+    const next = [low - room, high + room];
+    return [axis, { ...own, range: range[0] > range[1] ? next.reverse() : next }];
+  });
+  return { ...layout, ...Object.fromEntries(axes) };
+}
+
+/**
+ * The axis of a trace, less its range: what its numbers mean.
+ * @param {any} figure
+ * @param {any} trace
+ * @param {string} side
+ */
+function axisOf({ layout }, trace, side) {
+  const { range, ...axis } = layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {};
+  return axis;
+}
+
+/**
+ * The traces of another state, faint, where the present one has the same trace on the same axes.
+ * @param {any} present
+ * @param {any} other
+ * @param {boolean} pinned
+ * @returns {any[]}
+ */
+export function ghosts(present, other, pinned) {
+  return other.data.flatMap((/** @type {any} */ trace, /** @type {number} */ i) => {
+    const now = present.data[i];
+    const alike =
+      now &&
+      ["type", "xaxis", "yaxis"].every((key) => now[key] === trace[key]) &&
+      ["x", "y"].every((side) => same(axisOf(present, now, side), axisOf(other, trace, side)));
+    const stacked = present.layout.barmode === "stack" && trace.type === "bar";
+    if (!alike || !speaks(trace) || !speaks(now) || stacked || !trace.x || !trace.y) return [];
+    const { type, x, y, xaxis, yaxis, mode = "lines", line = {}, marker = {}, opacity = 1, orientation } = trace;
+    const own = line.color ?? marker.color;
+    const color = typeof own === "string" ? own : own ? "muted" : `C${i % 6}`;
+    const faint = { hoverinfo: "skip", showlegend: false, opacity: opacity * (pinned ? 0.8 : 0.35) };
+    const common = { type, x, y, xaxis, yaxis, ...faint };
+    if (type === "bar") {
+      const edge = { width: 1.5, color: "ink" }; // its own colour would not be seen on a bar
+      const empty = { color: "rgba(0,0,0,0)", line: edge };
+      return [{ ...common, orientation, width: trace.width, offsetgroup: String(i), marker: empty }];
+    }
+    const { size = 6, symbol } = marker;
+    const stroke = { ...line, color, width: Math.min(line.width ?? 2, 1.5), ...(pinned ? { dash: "dot" } : {}) };
+    return [{ ...common, mode: mode.replace("+text", ""), line: stroke, marker: { size, symbol, color } }];
+  });
+}

@@ -1,0 +1,101 @@
+/**
+ * The inner steps of plotly that are taken where only points move: without its defaults and axes, most of a redraw.
+ * They are no public interface. `understood` is their version, tests compare with freshly drawn pictures, and with any
+ * other version all is drawn in plotly's public way.
+ */
+
+import { painted } from "../colours.js";
+import { differences } from "../trees.js";
+
+/** @typedef {import("../trees.js").Difference} Difference */
+
+export const understood = "4.1.1"; // of plotly.js
+
+const isNumber = (/** @type {any} */ value) => typeof value === "number"; // words would add ticks
+const numbers = (/** @type {any} */ value) =>
+  value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
+const alike = (/** @type {any} */ value, /** @type {any} */ before) => value?.length === before?.length;
+const points = (/** @type {any} */ value, /** @type {any} */ before, /** @type {any} */ { mode }) =>
+  numbers(value) && numbers(before) && (mode || alike(value, before));
+const UNMOVABLE = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
+
+/**
+ * For each type of trace the keys that `move` may change, and whether it may make that change of one.
+ * @type {Record<string, Record<string, (value: any, before: any, trace: any) => any>>}
+ */
+const MOVABLE = {
+  scatter: {
+    x: points,
+    y: points,
+    text: (value, before) => Array.isArray(value) === Array.isArray(before),
+    name: () => true,
+  },
+  bar: { y: (value, before) => numbers(value) && alike(value, before) },
+  heatmap: {
+    z: (value, before, { zmin, zmax }) => zmin < zmax && alike(value, before) && alike(value[0], before[0]),
+  },
+};
+
+/**
+ * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
+ * in axes' names and ranges.
+ * @param {any} drawn
+ * @param {any} next
+ * @returns {Difference[] | null}
+ */
+export function moves(drawn, next) {
+  const { data, layout } = next;
+  const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
+  const isPlain = (/** @type {any} */ trace) =>
+    (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
+  if (!axes.every((axis) => layout[axis].range) || !data.every(isPlain)) return null;
+  const isMove = (/** @type {Difference} */ { path: [part, index, key, ...rest], value, before }) => {
+    if (part === "layout" && /^[xy]axis/.test(String(index))) {
+      return key === "range" || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
+    }
+    if (part === "layout") return index === "shapes";
+    if (key === undefined || rest.length) return false;
+    return MOVABLE[data[index].type ?? "scatter"][key]?.(value, before, data[index]);
+  };
+  const found = differences(drawn, next);
+  return found.every(isMove) ? found : null;
+}
+
+/**
+ * Draw moved leaves by plotly's inner steps for traces.
+ * @param {any} plotly
+ * @param {any} plot plotly's node
+ * @param {Difference[]} leaves
+ * @param {any} next
+ * @param {import("../colours.js").Palette} palette
+ */
+export function move(plotly, plot, leaves, next, palette) {
+  const { data, calcdata, _fullData, _fullLayout } = plot;
+  const ofTraces = leaves.filter(({ path }) => path[0] === "data");
+  for (const { path: [, index, key], value } of ofTraces) {
+    data[index][key] = _fullData[index][key] = value;
+  }
+  for (const index of new Set(ofTraces.map(({ path }) => path[1]))) {
+    const trace = _fullData[index];
+    if (trace.visible !== true) continue; // in the table only
+    if (trace._length) trace._length = Math.min(trace.x.length, trace.y.length);
+    calcdata[index] = trace._module.calc(plot, trace);
+    calcdata[index][0].trace = trace;
+    calcdata[index][0].t ??= {};
+  }
+  const types = _fullLayout._modules;
+  for (const subplot of Object.values(_fullLayout._plots)) {
+    for (const { crossTraceCalc } of types) crossTraceCalc?.(plot, subplot);
+  }
+  for (const { plot: draw } of _fullLayout._basePlotModules) draw(plot);
+  for (const { name, style } of types) if (name !== "scatter") style(plot); // a scatter's plot has styled it
+  _fullLayout._rehover?.();
+  /** @type {Record<string, any>} */
+  const changes = {};
+  for (const { path: [part, index, ...rest], value } of leaves) {
+    if (part !== "layout") continue;
+    if (index === "shapes") changes.shapes ??= painted({ shapes: next.layout.shapes }, palette).shapes;
+    else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [.../** @type {any} */ (value)] : value;
+  }
+  if (Object.keys(changes).length) plotly.relayout(plot, changes);
+}

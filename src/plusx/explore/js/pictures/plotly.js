@@ -1,0 +1,181 @@
+/** A figure that plotly draws: the present state over the faint curves of others, in the theme's colours. */
+
+import { painted, paletteOf } from "../colours.js";
+import { make } from "../elements.js";
+import { ours } from "../ours.js";
+import { tables } from "../tables.js";
+import { same } from "../trees.js";
+import { nameEnds } from "./ends.js";
+import { fitted, ghosts, speaks } from "./ghosts.js";
+import { move, moves, understood } from "./plotly-inner.js";
+
+/** @typedef {import("../sources.js").Source} Source */
+/** @typedef {import("./picture.js").Picture} Picture */
+/** @typedef {import("./picture.js").View} View */
+
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
+// One for the whole page: a notebook has this module once for each explorer.
+ours.plotly ??= new Map();
+const loading = ours.plotly;
+
+/**
+ * Plotly from where `source` says; one that did not come may be asked for again. Who waits for what a view has asked
+ * asks for itself when that view is closed, as where a notebook's application shows a cell twice in a row.
+ * @param {Source} source
+ * @returns {Promise<any>}
+ */
+async function loadPlotly(source) {
+  const { file } = source;
+  if (!loading.has(file)) {
+    const promise = source.script().then(
+      (address) =>
+        new Promise((resolve, reject) => {
+          // Before any other script runs, so it is this one's.
+          const onload = () => resolve(/** @type {any} */ (window).Plotly);
+          const onerror = () => reject(new Error("The plotting library did not load"));
+          document.head.append(make("script", { src: address, onload, onerror }));
+        }),
+    );
+    promise.catch(() => loading.get(file) === promise && loading.delete(file)); // by now it may be another's
+    loading.set(file, promise);
+  }
+  try {
+    return await loading.get(file);
+  } catch (error) {
+    if (/** @type {Error} */ (error).name !== "AbortError" || source.ended) throw error;
+    return loadPlotly(source);
+  }
+}
+
+/** @implements {Picture} */
+export class Plotted {
+  /** @type {any} what is drawn, colours by name; null: all is to be drawn anew */
+  drawn = null;
+  /** @type {any} plotly; undefined until it came, null if it did not */
+  plotly = undefined;
+  stale = false;
+  frame = 0;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {Source} source
+   * @param {() => View | null} view what is to be seen; null: nothing yet
+   */
+  constructor(root, source, view) {
+    this.root = root;
+    this.source = source;
+    this.view = view;
+    this.plot = /** @type {any} */ (root.querySelector(".px-plot"));
+    this.ends = make("div", { class: "px-ends", "aria-hidden": "true" });
+    this.plot.after(this.ends);
+  }
+
+  get ready() {
+    return Boolean(this.plotly);
+  }
+
+  get settled() {
+    return this.plotly !== undefined;
+  }
+
+  async load() {
+    const isSolid = this.root.dataset.bundle === "gl3d";
+    try {
+      if (isSolid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws no 3-D");
+      this.plotly = await loadPlotly(this.source);
+    } catch (error) {
+      this.plotly = null;
+      throw error;
+    }
+  }
+
+  redraw() {
+    this.stale = true;
+    if (!this.frame) this.draw();
+  }
+
+  repaint() {
+    this.drawn = null;
+    this.redraw();
+  }
+
+  /** A notebook's panels leave another width, and beside a text there is less height than the figure asks for. */
+  resize() {
+    if (!this.drawn) return; // its size is not asked for: a plot that is left out would be laid out for that
+    const { clientWidth, clientHeight, _fullLayout } = this.plot;
+    if (!clientWidth || (clientWidth === _fullLayout.width && clientHeight === _fullLayout.height)) return;
+    this.plotly.Plots.resize(this.plot).then(() => this.nameEnds());
+  }
+
+  /** @param {any} figure */
+  pins(figure) {
+    return figure.data.some(speaks);
+  }
+
+  /** @param {any} figure */
+  fitting(figure) {
+    return !same(fitted(figure), figure.layout);
+  }
+
+  /** @param {any} figure */
+  tables(figure) {
+    return tables(figure);
+  }
+
+  end() {
+    this.plotly?.purge(this.plot);
+  }
+
+  /**
+   * What plotly gets, colours by name: the present state, and faintly those that stay beside it.
+   * @param {View} view
+   */
+  composed({ figure: { data, layout }, figure, others, fits }) {
+    // A ghost's bars stand where those of its trace do.
+    const own = data.map((/** @type {any} */ trace, /** @type {number} */ i) =>
+      trace.type === "bar" && layout.barmode !== "stack" ? { ...trace, offsetgroup: String(i) } : trace,
+    );
+    const faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
+    const whole = { data: [...own, ...faint], layout };
+    return fits ? { ...whole, layout: fitted(whole) } : whole;
+  }
+
+  draw() {
+    const view = this.view();
+    if (!this.plotly || !this.stale || !view) return;
+    this.stale = false;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+    const next = this.composed(view);
+    const leaves = this.drawn && this.plotly.version === understood ? moves(this.drawn, next) : null;
+    try {
+      if (leaves) move(this.plotly, this.plot, leaves, next, paletteOf(this.root));
+    } catch {
+      this.drawn = null; // plotly has other inner steps than was thought
+    }
+    if (!leaves || !this.drawn) this.react(next);
+    this.drawn = next;
+    this.nameEnds();
+    this.root.classList.remove("px-pending");
+    this.root.classList.add("px-live");
+  }
+
+  nameEnds() {
+    const view = this.view();
+    if (view) nameEnds(this.ends, this.plot, view.figure);
+  }
+
+  /**
+   * Draws all anew, in plotly's public way.
+   * @param {any} next
+   */
+  react(next) {
+    const { data, layout } = painted(next, paletteOf(this.root));
+    const solid = this.plot._fullLayout?.scene;
+    const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
+    if (seen) solid.camera = seen;
+    this.plotly.react(this.plot, data, { ...layout, height: this.plot.clientHeight || layout.height }, CONFIG);
+  }
+}

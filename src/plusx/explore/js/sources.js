@@ -1,0 +1,199 @@
+/**
+ * Where states come from: in a page the table that static.py wrote, in a notebook a kernel. A source tells the figure
+ * of a state, given as an index for each control, and where plotly is.
+ */
+
+import { painted } from "./colours.js";
+import { ours } from "./ours.js";
+import { decode, unzip } from "./states.js";
+
+const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
+const SILENT = 4000; // milliseconds until a kernel is said to be silent
+
+/**
+ * @typedef {object} Source
+ * @property {number[]} sizes how many values each control has, told by the explorer
+ * @property {string} file by which plotly is known among the page's
+ * @property {() => Promise<string | URL>} script the address of plotly
+ * @property {(state: number[]) => any} figure undefined as long as it is not there
+ * @property {boolean} [ended]
+ * @property {boolean} [gone] whether it cannot answer any more
+ */
+
+/** Every state, as `encode` in states.py wrote them. @implements {Source} */
+export class Table {
+  /** @type {number[]} */
+  sizes = [];
+
+  /**
+   * @param {HTMLElement} root
+   * @param {{figure: any, leaves: any[]}} states
+   * @param {URL} here the folder of the page's scripts
+   * @param {string} [whole] all of plotly in one file, where the book has no bundles
+   */
+  constructor(root, { figure, leaves }, here, whole) {
+    this.root = root;
+    this.common = figure;
+    this.leaves = leaves;
+    this.here = here;
+    this.whole = whole;
+  }
+
+  /** @param {number[]} state */
+  figure(state) {
+    const at = state.reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
+    const figure = painted(this.common, {}); // a copy to write the leaves into
+    for (const { path, values, index } of this.leaves) {
+      let node = figure;
+      for (const key of path.slice(0, -1)) node = node[key];
+      node[path.at(-1)] = values[index[at]];
+    }
+    return figure;
+  }
+
+  /** All of plotly, or the smallest bundle that draws every flat explorer of this page, or every 3-D one. */
+  get file() {
+    let bundle = String(this.root.dataset.bundle);
+    if (FLAT.includes(bundle)) {
+      const all = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".plusx-explore"));
+      bundle = FLAT[Math.max(...Array.from(all, (each) => FLAT.indexOf(String(each.dataset.bundle))))];
+    }
+    return this.whole ?? `plotly-${bundle}.min.js`;
+  }
+
+  async script() {
+    return new URL(this.file, this.here);
+  }
+}
+
+/** A function behind a kernel, by the messages of an anywidget's model. What has come is remembered. @implements {Source} */
+export class Kernel {
+  file = "kernel";
+  /** @type {number[]} */
+  sizes = [];
+  /** @type {Map<string, any>} */
+  computed = new Map();
+  /** @type {string[]} */
+  names = [];
+  closed = false;
+  ended = false;
+  /** @type {(state: number[], error?: string) => void} */
+  answered = () => {};
+  /** @type {(script: Blob) => void} */
+  gotScript = () => {};
+  /** @type {(error: Error) => void} */
+  leaveScript = () => {};
+  changes = () => {};
+
+  /**
+   * @param {any} model
+   * @param {Element} el
+   */
+  constructor(model, el) {
+    this.model = model;
+    this.el = el;
+    /**
+     * @param {any} answer
+     * @param {DataView<ArrayBuffer>[]} buffers
+     */
+    this.heard = (answer, buffers) => this.hear(answer, buffers);
+    model.on("msg:custom", this.heard);
+  }
+
+  /**
+   * Every view of the model hears every answer: also to what another asked, or to what nobody has asked yet.
+   * @param {any} answer
+   * @param {DataView<ArrayBuffer>[]} buffers
+   */
+  async hear({ state, error, plotly }, buffers) {
+    if (plotly) this.gotScript(await unzip(buffers[0]).blob());
+    if (!state) return;
+    if (!error) this.computed.set(state.join(), (await decode(buffers[0])).figure);
+    this.answered(state, error);
+  }
+
+  /** @param {number[]} state */
+  figure(state) {
+    return this.computed.get(state.join());
+  }
+
+  /** @param {number[]} state */
+  ask(state) {
+    this.whileThere(() => this.model.send({ state }));
+  }
+
+  /**
+   * ipywidgets throws where the kernel's side was closed, or marks the view.
+   * @param {() => void} call
+   */
+  whileThere(call) {
+    try {
+      call();
+    } catch {
+      this.closed = true;
+    }
+  }
+
+  get gone() {
+    return this.closed || Boolean(this.el.closest(".jupyter-widgets-disconnected"));
+  }
+
+  /**
+   * The state that all views of the model share: a trait for each control.
+   * @param {string[]} names
+   */
+  get(names) {
+    return names.map((name) => this.model.get(name));
+  }
+
+  /**
+   * @param {string[]} names
+   * @param {number[]} state
+   */
+  set(names, state) {
+    names.forEach((name, i) => {
+      this.model.set(name, state[i]);
+    });
+    this.whileThere(() => this.model.save_changes());
+  }
+
+  /**
+   * Call once after any of the traits have changed.
+   * @param {string[]} names
+   * @param {() => void} call
+   */
+  watch(names, call) {
+    let due = false;
+    this.changes = () => {
+      if (due) return;
+      due = true;
+      queueMicrotask(() => {
+        due = false;
+        call();
+      });
+    };
+    this.names = names;
+    for (const name of names) this.model.on(`change:${name}`, this.changes);
+  }
+
+  async script() {
+    // The kernel may be gone: let the next view ask its own.
+    const late = setTimeout(() => ours.plotly?.delete(this.file), SILENT);
+    /** @type {Blob} */
+    const blob = await new Promise((resolve, reject) => {
+      this.gotScript = resolve;
+      this.leaveScript = reject;
+      this.whileThere(() => this.model.send({ plotly: true }));
+    }).finally(() => clearTimeout(late));
+    // In a page with a loader of modules, such as Voila's, plotly would become a module and not `window.Plotly`.
+    const parts = ["((module, exports, define) => {", blob, "\n})();"];
+    return URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
+  }
+
+  close() {
+    this.ended = true;
+    this.leaveScript(new DOMException("The view was closed", "AbortError"));
+    this.model.off("msg:custom", this.heard);
+    for (const name of this.names) this.model.off(`change:${name}`, this.changes);
+  }
+}

@@ -1,0 +1,63 @@
+/** What Python computed beforehand, as it comes: beside a page, in base64, zipped, in planes of bytes. */
+
+import { make, one } from "./elements.js";
+import { ours } from "./ours.js";
+
+/**
+ * The states of an element: in the page, or in a script beside it, which works from disk as fetch does not.
+ * @param {HTMLElement} root
+ * @returns {Promise<string>} base64
+ */
+export async function statesOf(root) {
+  const { textContent, dataset } = one(root, ".px-states");
+  if (!dataset.src) return textContent ?? "";
+  await new Promise((resolve, reject) => {
+    const failed = () => reject(new Error("The states did not load"));
+    document.head.append(make("script", { src: dataset.src, onload: resolve, onerror: failed }));
+  });
+  return ours.states?.[root.id] ?? "";
+}
+
+/**
+ * From base64, by the browser and off the page's own thread.
+ * @param {string} text
+ */
+export const unpacked = async (text) => (await fetch(`data:;base64,${text}`)).arrayBuffer();
+
+/** @param {BlobPart} bytes */
+export const unzip = (bytes) =>
+  new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+
+/**
+ * The reverse of `packed` in states.py.
+ * @param {BlobPart} bytes
+ * @returns {Promise<{figure: any, leaves: {path: (string|number)[], index: number[], values: any[]}[]}>}
+ */
+export async function decode(bytes) {
+  const blob = await unzip(bytes).arrayBuffer();
+  const start = 4 + new DataView(blob).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(blob, 4, start - 4)));
+  const planes = new Uint8Array(blob, start);
+  const count = planes.length / 4;
+  const words = new Uint32Array(2 * count); // little-endian float64 with a zero lower half
+  for (let i = 0; i < count; i++) {
+    words[2 * i + 1] =
+      planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24);
+  }
+  return restore(header, new Float64Array(words.buffer));
+}
+
+/**
+ * The tree with every {"$": [offset, ...shape]} replaced by its numbers.
+ * @param {any} node
+ * @param {Float64Array} numbers
+ * @returns {any}
+ */
+function restore(node, numbers) {
+  if (Array.isArray(node)) return node.map((item) => restore(item, numbers));
+  if (node === null || typeof node !== "object") return node;
+  if (!node.$) return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, restore(value, numbers)]));
+  const [offset, rows, columns] = node.$;
+  if (columns === undefined) return numbers.subarray(offset, offset + rows);
+  return Array.from({ length: rows }, (_, i) => numbers.subarray(offset + i * columns, offset + (i + 1) * columns));
+}
