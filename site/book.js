@@ -77,7 +77,7 @@
     button.ariaPressed = root.dataset.reading === "lab";
   }
 
-  globalThis.plusxReading = () => {
+  (globalThis.plusx ??= {}).reading = () => {
     root.dataset.reading = root.dataset.reading === "lab" ? "read" : "lab";
     try {
       localStorage.setItem("reading", root.dataset.reading);

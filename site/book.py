@@ -22,6 +22,10 @@ from sphinx.errors import ExtensionError
 from sphinx.util.fileutil import copy_asset_file
 
 from plusx.sphinx.extension import MODE
+
+sys.path.insert(0, str(HERE.parent / "tools"))
+from bundle import bundled  # noqa: E402
+
 from plusx.sphinx.markup import equipped, found
 
 ROOT = HERE.parent
@@ -77,6 +81,11 @@ def _from_npm(name: str) -> Path:
     return path
 
 
+def _put_script(name: str, static: Path) -> None:
+    """A script of ours with all that it imports."""
+    (static / f"{name}.js").write_text(bundled(HERE / f"{name}.js", "iife"), encoding="utf8")
+
+
 def _configure(app, config):
     config.nb_execution_cache_path = str(cache_path(app.srcdir))
     config.explore_bundles = {name: str(_from_npm(bundle)) for name, bundle in BUNDLES.items()}
@@ -97,9 +106,10 @@ def _copy_assets(app):
         copy_asset_file(str(part), str(fonts))
     for name, part in TYPE.items():
         copy_asset_file(str(_from_npm(part)), str(static / name))
-    pairs = [f"{name}.{end}" for name in ("book", "hero", "progress", "slides", "stage") for end in ("css", "js")]
-    for asset in [*pairs, "finding.js", "offline.js", "race.js", "terms.js"]:
-        copy_asset_file(str(HERE / asset), str(static))
+    for name in ("book", "hero", "progress", "slides", "stage"):
+        copy_asset_file(str(HERE / f"{name}.css"), str(static))
+    for name in ("book", "finding", "hero", "offline", "progress", "race", "slides", "stage", "terms"):
+        _put_script(name, static)
     app.add_css_file("plusx/maths.css")
     app.add_css_file("plusx/book.css", priority=900)
     app.add_css_file("plusx/slides.css", priority=901)
@@ -121,10 +131,9 @@ def _equip_panel(app, kind, context):
     static = Path(app.outdir, "_static", "plusx")
     for name in ("explore.css", "diagram.css", f"{kind}.css"):
         app.add_css_file(f"plusx/{name}")
-    for name in ("diagram.js", "panel.js", f"{kind}.js"):
-        app.add_js_file(f"plusx/{name}", defer="defer")
-    shared = [PACKAGE / "panels" / name for name in ("panel.js", "runtime.js")]
-    for asset in [*shared, *(PACKAGE / "panels" / kind / f"{kind}{end}" for end in (".js", "-worker.js", ".css"))]:
+    app.add_js_file(f"plusx/{kind}.js", defer="defer")
+    panels = PACKAGE / "panels"
+    for asset in [*(panels / "built" / f"{kind}{end}.js" for end in ("", "-worker")), panels / kind / f"{kind}.css"]:
         copy_asset_file(str(asset), str(static))
     # Some servers do not know .mjs.
     copy_asset_file(str(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(static / "ort.wasm.bundle.min.js"))
@@ -152,7 +161,7 @@ def _offer_reading(app, pagename, templatename, context, doctree):
         return
     for name in ("reading", "coming"):
         app.add_js_file(None, body=(HERE / f"{name}.js").read_text(encoding="utf8"))
-    button = {"type": "javascript", "label": "reading-button", "icon": "fas fa-flask", "javascript": "plusxReading()"}
+    button = {"type": "javascript", "label": "reading-button", "icon": "fas fa-flask", "javascript": "plusx.reading()"}
     button |= {"tooltip": "Lab: all code and measurements open", "classes": "pst-navbar-icon pst-js-only"}
     context["header_buttons"].append(button)
 
@@ -170,8 +179,9 @@ def _equip_predictions(app, pagename, templatename, context, doctree):
             continue
         app.add_css_file(f"plusx/{name}.css", priority=902)
         app.add_js_file(f"plusx/{name}.js", defer="defer")
-        for end in (".css", ".js"):
-            copy_asset_file(str(HERE / f"{name}{end}"), str(Path(app.outdir, "_static", "plusx")))
+        static = Path(app.outdir, "_static", "plusx")
+        copy_asset_file(str(HERE / f"{name}.css"), str(static))
+        _put_script(name, static)
 
 
 def _equip_terms(app, pagename, templatename, context, doctree):
@@ -193,8 +203,7 @@ def _equip_hero(app, pagename, templatename, context, doctree):
         return
     for asset in ["explore.css", "diagram.css", "hero.css"]:
         app.add_css_file(f"plusx/{asset}")
-    for asset in ["diagram.js", "hero.js"]:
-        app.add_js_file(f"plusx/{asset}", defer="defer")
+    app.add_js_file("plusx/hero.js", defer="defer")
     texts = write_hero(app.srcdir)
     context["body"] = body.replace(hero.PLACE, hero.markup(json.loads(texts.read_text(encoding="utf8"))))
 
@@ -205,8 +214,7 @@ def _equip_race(app, pagename, templatename, context, doctree):
         return
     for asset in ["explore.css", "diagram.css", "lanes.css"]:
         app.add_css_file(f"plusx/{asset}")
-    for asset in ["diagram.js", "race.js"]:
-        app.add_js_file(f"plusx/{asset}", defer="defer")
+    app.add_js_file("plusx/race.js", defer="defer")
 
 
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:

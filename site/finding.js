@@ -40,7 +40,7 @@
   async function find() {
     await load();
     const asked = wordsOf(input.value);
-    const found = asked.length ? plusxSections.map((section) => [score(asked, section), section]) : [];
+    const found = asked.length ? plusx.sections.map((section) => [score(asked, section), section]) : [];
     const best = found.filter(([points]) => points).sort(([a], [b]) => b - a);
     list.replaceChildren(...best.slice(0, MOST).map(([, section]) => row(section)));
     const more = best.length > MOST ? `The first ${MOST} of ${best.length} sections. Return finds pages.` : "";

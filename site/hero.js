@@ -2,6 +2,9 @@
  * The first page's net that a reader can break. hero.py has written what it says whole and with each skip cut; one
  * skip is cut at a time. The text types itself, unless the reader wants no motion.
  */
+
+import { diagram as pressed } from "../src/plusx/explore/js/diagram.js";
+
 (() => {
   const root = document.querySelector(".plusx-hero");
   if (!root) return;
@@ -46,7 +49,7 @@
   const choose = (control, value) => show(value ? 0 : Number(control.split("_")[1]));
   const layers = [...diagram.querySelectorAll(".hero-pieces")].map((row, i) => {
     row.ariaLabel = `Layer ${i + 1}`;
-    return plusxDiagram(row, choose);
+    return pressed(row, choose);
   });
   button.hidden = false;
   root.classList.add("hero-live");

@@ -380,7 +380,7 @@ def _put_states_beside(page: Path, html: str, outdir: Path) -> str:
 
     def put(id, payload):
         name = f"{page.stem}-{id.removeprefix('explore-')}.js"
-        script = f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n'
+        script = f'((globalThis.plusx ??= {{}}).states ??= {{}})["{id}"] = "{payload}";\n'
         (outdir / "_static" / "plusx" / name).write_text(script, encoding="utf8")
         return f"{_static(page, outdir)}/{name}"
 

@@ -152,7 +152,7 @@
     show();
   }
 
-  globalThis.plusxPredictions = { of: (name) => kept[name], keep };
+  (globalThis.plusx ??= {}).predictions = { of: (name) => kept[name], keep };
   document.querySelectorAll(".px-choices").forEach(choices);
   document.querySelectorAll(".px-believed").forEach(table);
 })();

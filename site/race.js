@@ -1,4 +1,7 @@
-/* The first page's race stands below its first screens: its scripts come when it comes near, or is asked for. */
+/* The first page's race stands below its first screens: its script comes when it comes near, or is asked for. */
+
+import { make } from "../src/plusx/explore/js/elements.js";
+
 (() => {
   const race = document.querySelector(".px-race");
   const { id } = race.querySelector(".plusx-lanes");
@@ -8,9 +11,7 @@
     if (signal.aborted) return;
     left.abort();
     near.disconnect();
-    for (const src of race.dataset.scripts.split(" ")) {
-      document.head.append(Object.assign(document.createElement("script"), { src, async: false })); // in this order
-    }
+    document.head.append(make("script", { src: race.dataset.script }));
   };
   const follow = () => location.hash.startsWith(`#${id}?`) && load();
   const look = (seen) => seen.some(({ isIntersecting }) => isIntersecting) && load();

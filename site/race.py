@@ -1,6 +1,6 @@
 """The first page's race: the lanes that a chapter opens where its argument turns on training, closed as there.
 
-They stand below the first screens, so their scripts come late, by race.js.
+They stand below the first screens, so their script comes late, by race.js.
 """
 
 import re
@@ -10,7 +10,7 @@ from sphinx.errors import ExtensionError
 
 PLACE = '<div class="px-race"></div>'
 CHAPTER = "chapters/05-degradation.html"
-SCRIPT = re.compile(r'<script defer="defer" src="\.\./([^"]*/(?:panel|lanes)\.js[^"]*)"')
+SCRIPT = re.compile(r'<script defer="defer" src="\.\./([^"]*/lanes\.js[^"]*)"')
 RACE = re.compile(r'<div class="plusx-lanes".*?class="ln-setup">.*?</script>\s*</div>', re.S)
 
 
@@ -20,9 +20,9 @@ def bring(pages: dict, outdir: Path) -> None:
     if PLACE not in pages[index]:
         return
     found = RACE.search(pages[outdir / CHAPTER])
-    scripts = SCRIPT.findall(pages[outdir / CHAPTER])
-    if not found or len(scripts) != 2:
+    script = SCRIPT.search(pages[outdir / CHAPTER])
+    if not found or not script:
         raise ExtensionError(f"race: {CHAPTER} has no lanes for index.html; name another chapter.")
     lanes = found[0].replace('data-src="../', 'data-src="')
-    late = f'<div class="px-race" data-scripts="{" ".join(scripts)}">\n{lanes}\n</div>'
+    late = f'<div class="px-race" data-script="{script[1]}">\n{lanes}\n</div>'
     pages[index] = pages[index].replace(PLACE, late)

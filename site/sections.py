@@ -42,5 +42,5 @@ def index_sections(pages: dict, outdir: Path) -> None:
         for head, end in zip(heads, ends):
             text = article[head.end() : end]
             found.append((f"{address}#{head[1]}", 0, written(head[2]), chapter, written(text)[:WORDS]))
-    script = f"globalThis.plusxSections = {json.dumps(found, ensure_ascii=False, separators=(',', ':'))};\n"
+    script = f"(globalThis.plusx ??= {{}}).sections = {json.dumps(found, ensure_ascii=False, separators=(',', ':'))};\n"
     (outdir / "_static" / "plusx" / "sections.js").write_text(script, encoding="utf8")

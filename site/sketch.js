@@ -8,7 +8,7 @@
  */
 (() => {
   "use strict";
-  const { of, keep } = plusxPredictions;
+  const { of, keep } = plusx.predictions;
   const SVG = "http://www.w3.org/2000/svg";
   const STEPS = 50; // of an arrow key, from one end of an axis to the other
   const EDGE = { left: 52, right: 74, top: 30, bottom: 40 };
@@ -463,7 +463,7 @@
   const kinds = { curve: Curve, number: Amount, order: Order };
   document.querySelectorAll(".plusx-sketch").forEach(async (root) => {
     const [name, state = ""] = root.dataset.explorer.split("?");
-    const explorer = await plusxExplore.started(document.getElementById(`explore-${name}`));
+    const explorer = await plusx.explore.started(document.getElementById(`explore-${name}`));
     root.classList.toggle("px-left", !explorer); // with its choices
     if (explorer) new kinds[root.dataset.kind](root, measuredIn(explorer.figureOf(state), root.dataset.trace));
   });

@@ -622,7 +622,7 @@ def test_plotly_in_python_and_in_the_page_are_one_version():
     with bundled.open(encoding="utf8") as script:
         shipped = re.search(r"plotly\.js v([\d.]+)", script.read(500))[1]
     wanted = json.loads((ROOT / "package.json").read_text())["dependencies"]
-    engine = (ROOT / "src" / "plusx" / "explore" / "explore.js").read_text(encoding="utf8")
+    engine = (ROOT / "src/plusx/explore/js/pictures/plotly-inner.js").read_text(encoding="utf8")
     assert re.search(r'const understood = "([\d.]+)"', engine)[1] == shipped  # whose inner functions it calls
     assert {wanted[f"plotly.js-{bundle}-dist-min"] for bundle in ("basic", "cartesian", "gl3d")} == {shipped}
 

@@ -6,9 +6,13 @@ import json
 import re
 import time
 import xml.etree.ElementTree as ET
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from browser import ROOT
+from bundle import bundled
 
 from plusx.explore import ExploreError, diagram
 from plusx.explore.controls import bind
@@ -208,11 +212,21 @@ def table(line, given):
     return {json.dumps(state).replace(" ", ""): draw(line, given, state) for state in states(given)}
 
 
+@cache
+def pressable():
+    """A script that offers the module's `diagram` to a page as `diagramOf`."""
+    module = ROOT / "src" / "plusx" / "explore" / "js" / "diagram.js"
+    with TemporaryDirectory() as folder:
+        entry = Path(folder, "entry.js")
+        entry.write_text(f"import {{ diagram }} from {json.dumps(str(module))};\nglobalThis.diagramOf = diagram;\n")
+        return bundled(entry, "iife")
+
+
 def html(*lines, theme="light"):
     """A page of diagrams beside their tables of states; `chosen` keeps what was pressed."""
     package = ROOT / "src" / "plusx" / "explore"
     css = "".join((package / name).read_text(encoding="utf8") for name in ("explore.css", "diagram.css"))
-    script = (package / "diagram.js").read_text(encoding="utf8")
+    script = pressable()
     tables, body = [], ""
     for line, options in lines:
         given = controls(**options)
@@ -227,7 +241,7 @@ def html(*lines, theme="light"):
 const chosen = [];
 const diagrams = [...document.querySelectorAll(".px-diagram")].map((node, n) => {{
   const {{ names, start, states }} = {json.dumps(tables)}[n];
-  const diagram = plusxDiagram(node, (control, value) => {{
+  const diagram = diagramOf(node, (control, value) => {{
     chosen.push([control, value]);
     start[names.indexOf(control)] = value;
     diagram.show(states[JSON.stringify(start)]);
@@ -331,7 +345,7 @@ def test_the_playground_can_put_a_layer_together_from_two_tables(opened):
           const layer = node.cloneNode(); // without the listeners of the first
           node.replaceWith(layer);
           const pieces = () => tables.flatMap((table, half) => table[JSON.stringify(values[half])]);
-          const diagram = plusxDiagram(layer, (control, value) => {
+          const diagram = diagramOf(layer, (control, value) => {
             const half = names[0].includes(control) ? 0 : 1;
             values[half][names[half].indexOf(control)] = value;
             window.values = values.flat().join("");
@@ -369,7 +383,7 @@ def test_it_works_in_a_shadow_root_that_starts_empty(opened):
           const host = document.body.appendChild(document.createElement("div"));
           const root = host.attachShadow({ mode: "open" });
           root.append(Object.assign(document.createElement("div"), { className: "px-diagram" }));
-          const diagram = plusxDiagram(root.firstChild, (control, value) => chosen.push(["shadow", control, value]));
+          const diagram = diagramOf(root.firstChild, (control, value) => chosen.push(["shadow", control, value]));
           const pieces = [...document.querySelectorAll(".px-piece")].map((piece) => ({ html: piece.outerHTML }));
           diagram.show(pieces);
           root.querySelectorAll("[data-set]")[1].focus();
@@ -507,8 +521,7 @@ def test_forced_colours_keep_lines_and_words(opened):
 
 
 def test_the_script_needs_no_script_of_the_page():
-    code = (ROOT / "src" / "plusx" / "explore" / "diagram.js").read_text(encoding="utf8")
-    assert "currentScript" not in code
+    assert "currentScript" not in pressable()
 
 
 def test_off_labels_are_the_documented_ones():

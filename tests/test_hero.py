@@ -10,6 +10,7 @@ import pytest
 import torch
 from book import write_hero
 from browser import ROOT
+from bundle import bundled
 
 from plusx.nets.switched import LAYER, TASKS, encode, held_out, load, losses, trained
 
@@ -33,8 +34,8 @@ def opened(open_page):
         head = f'<meta charset="utf8"><title>t</title><style>{css} body {{ margin: 0 1rem; max-width: 43rem }}</style>'
         body = f"<main><h1>t</h1>{hero.markup(MADE)}</main>"
         page.set_content(f'<!doctype html><html lang="en" data-theme="{theme}">{head}<body>{body}</body></html>')
-        for path in (EXPLORE / "diagram.js", SITE / "hero.js") if scripts else ():
-            page.add_script_tag(path=path)
+        if scripts:
+            page.add_script_tag(content=bundled(SITE / "hero.js", "iife"))
         return page, errors
 
     return opened

@@ -30,8 +30,8 @@ from plusx.training import sorter, step
 from plusx.training.step import TASKS
 
 STYLES = "explore/explore.css", "explore/diagram.css", "panels/lanes/lanes.css"
-SCRIPTS = "explore/diagram.js", "panels/panel.js", "panels/lanes/lanes.js"
-WORKERS = "panels/runtime.js", "panels/lanes/lanes-worker.js"
+SCRIPTS = ("panels/built/lanes.js",)
+WORKERS = ("panels/built/lanes-worker.js",)
 ALL = "1" * 16
 HOWS = ["mouse", "keyboard"]
 RACES = {  # chapter: its cell of imports, the preset of its race
@@ -74,7 +74,9 @@ def folder(nets, tmp_path_factory):
         files[name] = {"url": path.name, "bytes": path.stat().st_size}
 
     def put(id, payload):
-        (folder / f"{page}-{id}.js").write_text(f'(window.plusxStates ??= {{}})["{id}"] = "{payload}";\n')
+        (folder / f"{page}-{id}.js").write_text(
+            f'((globalThis.plusx ??= {{}}).states ??= {{}})["{id}"] = "{payload}";\n'
+        )
         return f"{page}-{id}.js"
 
     head = "".join(f'<link rel="stylesheet" href="{Path(part).name}">' for part in STYLES)

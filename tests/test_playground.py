@@ -16,7 +16,7 @@ from lab import loss_without
 
 from plusx.nets.switched import LAYER, TASKS, VALUES, Seen, Switched, encode, load, trained
 from plusx.panels.playground import Challenge, playground
-from plusx.panels.playground.live import SCRIPTS, Live, joined
+from plusx.panels.playground.live import Live
 from plusx.panels.playground.page import START, fragment, look_at, markup, pack
 
 # The switches of a layer by name, from left to right: which it is, and its value where it is on.
@@ -685,9 +685,15 @@ VIEWS = """([markup, count]) => {
   window.views = Array.from({ length: count }, () => {
     const el = document.createElement("div");
     document.body.append(el);
-    return { el, close: plusxPlayground.render({ model, el }) };
+    return { el, close: window.panel.render({ model, el }) };
   });
   window.listeners = listeners;
+}"""
+
+# As anywidget imports a widget's script.
+IMPORT = """async (code) => {
+  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  window.panel = (await import(address)).default;
 }"""
 
 
@@ -708,8 +714,7 @@ def open_views(open_page, nets):
 
         page.expose_function("askTorch", ask)
         page.add_style_tag(content=Live._css)
-        page.add_script_tag(content=joined(SCRIPTS), type="module")
-        page.wait_for_function("window.plusxPlayground")
+        page.evaluate(IMPORT, Live._esm)
         page.evaluate(VIEWS, [live.markup, count])
         return page, errors
 

@@ -653,7 +653,7 @@ def test_the_tab_key_visits_each_control_and_shows_where_it_is(site_url, sample,
 @pytest.mark.parametrize("width", sampled([1280, 390], [390]))
 def test_code_takes_the_keyboard_where_it_scrolls_and_is_as_tall_as_it_says(site_url, sample, open_page, width):
     page, _, _ = open_page(f"{site_url}/{sample}", width=width)
-    page.evaluate("plusxReading()")  # Lab: all code is open
+    page.evaluate("plusx.reading()")  # Lab: all code is open
     sum_of_code = "() => [...document.querySelectorAll('.bd-article pre')].reduce((sum, e) => sum + e.offsetHeight, 0)"
     tall = page.evaluate(sum_of_code)
     blocks = page.evaluate("""async () => {
@@ -885,7 +885,7 @@ def grids(tmp_path):
     fragments = [static.fragment(Explorer(drawn(k), bind(drawn(k), dict(bowl=True)), DEFAULT)) for k in GRIDS]
     assets = tmp_path / "assets"
     assets.mkdir()
-    for asset in ("explore/explore.css", "explore/explore.js"):
+    for asset in ("explore/explore.css", "explore/built/explore.js"):
         (assets / Path(asset).name).write_bytes((ROOT / "src" / "plusx" / asset).read_bytes())
     for bundle in ("cartesian", "gl3d"):
         file = f"plotly-{bundle}.min.js"

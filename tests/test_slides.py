@@ -131,7 +131,7 @@ def test_the_first_slides_are_the_title_predictions_explorers_and_what_to_take_a
 @pytest.mark.parametrize("theme", sampled(["light", "dark"], ["dark"]))
 def test_slides_are_accessible(site_url, open_page, axe, theme):
     page, _, errors = show(open_page, f"{site_url}/{SAMPLES[0]}#slides-all", theme=theme)
-    page.evaluate("plusxReading()")  # Lab, in which code makes tall slides
+    page.evaluate("plusx.reading()")  # Lab, in which code makes tall slides
     page.reload()
     slides = walk(page)
     tall = next(slide["label"] for slide in slides if slide["high"] > 20)

@@ -46,7 +46,7 @@ def page_of(tmp_path, open_page):
         loads = "".join(
             f'<link rel="stylesheet" href="{name}">'
             if name.endswith(".css")
-            else f'<script defer src="{name}" data-plotly="plotly.min.js"></script>'
+            else f'<script defer src="{Path(name).name}" data-plotly="plotly.min.js"></script>'
             for name in ASSETS
         )
         body = fragment(Explorer(function, bind(function, controls), DEFAULT))

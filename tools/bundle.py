@@ -15,6 +15,12 @@ PACKAGE = ROOT / "src" / "plusx"
 BUILT = {
     "explore/built/explore.js": ("explore/js/page.js", "iife"),
     "explore/built/explore-widget.js": ("explore/js/widget.js", "esm"),
+    "panels/built/lanes.js": ("panels/lanes/js/page.js", "iife"),
+    "panels/built/lanes-widget.js": ("panels/lanes/js/widget.js", "esm"),
+    "panels/built/lanes-worker.js": ("panels/lanes/js/worker.js", "esm"),
+    "panels/built/playground.js": ("panels/playground/js/page.js", "iife"),
+    "panels/built/playground-widget.js": ("panels/playground/js/widget.js", "esm"),
+    "panels/built/playground-worker.js": ("panels/playground/js/worker.js", "esm"),
 }
 
 
@@ -25,7 +31,7 @@ def bundled(entry: Path, form: str) -> str:
     """
     node, esbuild = Path(sys.executable).with_name("node"), ROOT / "node_modules" / "esbuild" / "bin" / "esbuild"
     how = ["--bundle", "--minify", f"--format={form}", "--target=es2022", "--charset=utf8", "--legal-comments=none"]
-    how.append("--log-level=warning")
+    how += ["--log-level=warning", "--external:*/ort.wasm.bundle.min.js"]  # that one lies beside a worker
     return subprocess.run(
         [node, esbuild, entry, *how], check=True, stdout=subprocess.PIPE, text=True, encoding="utf8"
     ).stdout

@@ -109,7 +109,9 @@ def _equip_page(app, pagename, templatename, context, doctree):
         if name.endswith(".css"):
             app.add_css_file(f"plusx/{name}")
         else:
-            app.add_js_file(f"plusx/{Path(name).name}", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
+            app.add_js_file(
+                f"plusx/{Path(name).name}", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"})
+            )
 
 
 def setup(app):

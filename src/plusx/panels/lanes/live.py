@@ -6,22 +6,20 @@ import anywidget
 import torch
 import traitlets
 
-from ..playground.live import EXPLORE, joined
+from ..playground.live import BUILT, EXPLORE, joined
 from .race import Training
 
 HERE = Path(__file__).parent
-PANEL = HERE.parent / "panel.js"
-SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", PANEL, HERE / "lanes.js"
 STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "lanes.css"
 
 
 class Live(anywidget.AnyWidget):
-    """The markup, and answers to questions with an id; lanes.js says which there are. kind: of `race`.
+    """The markup, and answers to questions with an id; `js/` says which there are. kind: of `race`.
 
     kept: what the notebook's file holds beside the widget, by MIME type.
     """
 
-    _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxLanes;\n"
+    _esm = joined([BUILT / "lanes-widget.js"])
     _css = joined(STYLES)
     markup = traitlets.Unicode().tag(sync=True)
     kept: dict[str, str] = {}

@@ -10,8 +10,7 @@ from ...nets.switched import Seen
 from .page import START, look_at, table
 
 HERE = Path(__file__).parent
-EXPLORE = HERE.parents[1] / "explore"
-SCRIPTS = EXPLORE / "diagram.js", EXPLORE / "host.js", HERE.parent / "panel.js", HERE / "playground.js"
+EXPLORE, BUILT = HERE.parents[1] / "explore", HERE.parent / "built"
 STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "playground.css"
 
 
@@ -25,7 +24,7 @@ class Live(anywidget.AnyWidget):
     kept: what the notebook's file holds beside the widget, by MIME type.
     """
 
-    _esm = joined(SCRIPTS) + "\nexport default globalThis.plusxPlayground;\n"
+    _esm = joined([BUILT / "playground-widget.js"])
     _css = joined(STYLES)
     markup = traitlets.Unicode().tag(sync=True)
     kept: dict[str, str] = {}

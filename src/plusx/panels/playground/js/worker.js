@@ -1,5 +1,5 @@
 /** Runs the nets of the playground, apart from the page, which stays responsive. */
-import { ort, serve, sessions } from "./runtime.js";
+import { ort, serve, sessions } from "../../js/runtime.js";
 
 const whole = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [numbers.length]);
 

@@ -26,7 +26,10 @@ async function read({ url }, came) {
 async function load(files) {
   const total = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
   let got = 0;
-  const came = (bytes) => postMessage({ progress: Math.min((got += bytes) / total, 1) });
+  const came = (bytes) => {
+    got += bytes;
+    postMessage({ progress: Math.min(got / total, 1) });
+  };
   const names = Object.keys(files);
   const contents = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(files[name], came)])));
   ort.env.wasm.numThreads = 1; // more need headers that a static host does not send
@@ -47,7 +50,7 @@ export function serve(answer) {
     const moved = Object.values(seen).filter(ArrayBuffer.isView).map((data) => data.buffer);
     postMessage({ id, seen }, moved);
   };
-  onmessage = ({ data }) => {
+  self.onmessage = ({ data }) => {
     const task = data.files ? load(data.files) : tell(data);
     task.catch((error) => postMessage({ id: data.id, error: error.message }));
   };

@@ -1,5 +1,5 @@
 /** Takes the steps of both lanes with onnxruntime-web, apart from the page; the weights stay here. */
-import { ort, serve, sessions } from "./runtime.js";
+import { ort, serve, sessions } from "../../js/runtime.js";
 
 const TASKS = ["line", "spirals", "signals"]; // those with 1024 examples; to sort, each step draws tokens of six kinds
 const ACTIVATIONS = ["relu", "tanh", "none"];

@@ -1,0 +1,162 @@
+/** The lanes' controls and pictures, as elements. */
+
+import { diagram } from "../../../explore/js/diagram.js";
+import { make, unique } from "../../../explore/js/elements.js";
+import { here } from "../../js/engine.js";
+import { Results } from "./results.js";
+import { LAST, NAMES, mean, short } from "./words.js";
+
+export class Bench extends Results {
+  build() {
+    const { setup } = this;
+    const group = unique();
+    const button = (words, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, words);
+    const radios = (name, legend, options, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
+      ...Object.entries(options).map(([value, label]) => make("label", {},
+        make("input", { type: "radio", name: `ln-${name}-${group}`, value, onchange: () => change(value) }), make("span", {}, label))));
+
+    this.presets = setup.presets.map(({ name }, at) => button(name, () => this.usePreset(at), { "aria-pressed": "false" }));
+    this.story = make("p", { class: "ln-story" });
+    this.taskRadios = radios("task", "Data", setup.tasks, (task) => this.choose(() => (this.task = task), true));
+    this.seedField = make("input", { type: "number", min: 0, max: 9999, step: 1, onchange: () => this.choose(() => (this.seed = this.seedTyped()), true) });
+    this.speedRadios = radios("speed", "Speed", { slow: "2 steps a second", medium: "10", fast: "as fast as it goes" }, (speed) => (this.speed = speed));
+    this.speedRadios.querySelector("[value=fast]").checked = true;
+    this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this setting"); // Lab's address is Lab's
+    this.playButton = button("Play", () => (this.playing ? this.pause() : this.play()), { class: "ln-play" });
+    this.stepButton = button("One step", () => this.oneStep());
+    this.rewindButton = button("Rewind", () => this.startOver());
+    this.load = button("", () => this.loadStep(), { class: "ln-load" });
+    this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the training step" });
+    this.message = make("p", { class: "px-message", role: "alert", hidden: true });
+    this.result = make("p", { class: "ln-hidden", role: "status" }); // at the pace of reading; for the eye there is `now`
+    this.now = make("p", { class: "px-result" });
+
+    const picture = (title, look = "ln-picture") => {
+      const canvas = make("canvas", { role: "img", "aria-label": title });
+      const caption = make("figcaption", {}, title);
+      return { canvas, caption, node: make("figure", { class: look }, caption, canvas) };
+    };
+    this.lossPicture = picture("Loss of each step (thin), and mean of the last 20");
+    const each = setup.kind === "stack" ? "block" : "branch";
+    this.gradientPicture = picture(`Gradient of the weights, by ${each}`);
+    this.branchPicture = picture(`Branch over stream, by ${each}`);
+    this.functionPicture = picture("");
+    this.planes = NAMES.map((name) => picture(`Lane ${name}: where it sees which spiral`, "ln-picture ln-plane"));
+    this.seenBox = make("div", { class: "ln-seen" });
+
+    this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, radios, button)]));
+    this.challenges = setup.challenges.map((challenge) => this.buildChallenge(challenge, button));
+    this.root.querySelector(".ln-stage").replaceChildren(
+      make("div", { class: "ln-row", role: "group", "aria-label": "Presets" }, ...this.presets),
+      this.story,
+      make("div", { class: "ln-row" }, ...(Object.keys(setup.tasks).length > 1 ? [this.taskRadios] : []), make("label", {}, "Seed", this.seedField), this.link),
+      make("div", { class: "ln-said" }, make("div", {}, this.message, this.now, this.result), this.load, this.progress),
+      make("div", { class: "ln-row" }, this.playButton, this.stepButton, this.rewindButton, this.speedRadios),
+      make("p", { class: "ln-key", "aria-hidden": "true" }, make("span", { class: "ln-A" }, "A"), make("span", { class: "ln-B" }, "B")),
+      make("div", { class: "ln-pictures" }, this.lossPicture.node, this.seenBox, this.gradientPicture.node, this.branchPicture.node),
+      make("div", { class: "ln-lanes" }, ...NAMES.map((name) => this.lanes[name].node)),
+      ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "ln-challenges" }, ...this.challenges)] : []),
+    );
+    this.offerLoading();
+    this.followTheme();
+    new ResizeObserver(() => this.draw()).observe(this.lossPicture.canvas);
+    if (here) window.addEventListener("hashchange", () => location.hash === this.address() || this.followLink());
+  }
+
+  buildLane(name, _radios, button) {
+    const { options, labels, groups, piece, usual, of } = this.setup;
+    const blocks = usual.skips.length;
+    const lane = { name };
+    const put = (part, value) => this.put(name, { [part]: value });
+    const select = (part) => {
+      const field = make("select", { onchange: () => put(part, field.value) },
+        ...options[part].map(([value, words]) => make("option", { value }, words)));
+      lane[part] = field;
+      return make("label", {}, labels[part], field);
+    };
+    const block = make("div", { class: "px-diagram", "aria-label": `${piece} of lane ${name}` });
+    lane.block = diagram(block, (control, value) => {
+      const group = groups.find((each) => each.control === control);
+      if (group) put("skips", [...lane.words.skips].map((digit, at) => (group.at.includes(at) ? value : digit)).join(""));
+      else put(control, options[control][value][0]);
+    });
+    const stack = make("div", { class: "px-diagram ln-stack", "aria-label": `Skips of lane ${name}` });
+    lane.stack = diagram(stack, (control, value) => {
+      const at = Number(control);
+      put("skips", lane.words.skips.slice(0, at) + value + lane.words.skips.slice(at + 1));
+    });
+    lane.depth = make("input", { type: "range", min: 1, max: blocks, step: 1, oninput: () => put("depth", lane.depth.value) });
+    lane.depthTold = make("output", {});
+    lane.differs = make("p", { class: "ln-note" });
+    const other = NAMES.find((each) => each !== name);
+    lane.node = make("section", { class: `ln-lane ln-${name}`, "aria-label": `Lane ${name}${of}` },
+      make("h3", {}, `Lane ${name}`),
+      lane.differs,
+      block,
+      stack,
+      make("div", { class: "ln-row" }, button("All skips", () => put("skips", "1".repeat(blocks))), button("No skip", () => put("skips", "0".repeat(blocks))),
+        button(`Make it like ${other}`, () => this.put(name, this.lanes[other].words))),
+      make("div", { class: "ln-fields" },
+        ...(usual.depth ? [make("label", { class: "ln-depth" }, "Blocks", lane.depth, lane.depthTold)] : []),
+        ...Object.keys(options).map(select)));
+    return lane;
+  }
+
+  buildChallenge(challenge, button) {
+    const verdict = make("p", { role: "status", class: "ln-verdict" });
+    const check = () => {
+      const missing = this.missing(challenge);
+      verdict.classList.toggle("ln-solved", !missing);
+      verdict.textContent = missing ? `Not yet: ${missing}.` : `Solved. ${challenge.told}`;
+    };
+    return make("li", {}, make("p", {}, challenge.ask), button("Check lane B", check), verdict);
+  }
+
+  /** What lane B lacks for a challenge, in words; "" if nothing. */
+  missing({ task, fixed, below, within }) {
+    const { words } = this.lanes.B;
+    const losses = this.history.B.loss;
+    if (this.task !== task) return `this one is about the data “${this.setup.tasks[task]}”`;
+    for (const [part, value] of Object.entries(fixed)) {
+      if (this.history.B.was.some((each) => each[part] !== value) || words[part] !== value) return `in lane B ${this.told(part, value)} is asked for, from the first step on`;
+    }
+    if (losses.length < LAST) return `lane B has taken ${losses.length} steps, and ${LAST} are needed`;
+    const reached = losses.findIndex((_, at) => at >= LAST - 1 && mean(losses.slice(at - LAST + 1, at + 1)) < below);
+    if (reached < 0) return `its loss over the last ${LAST} steps is ${short(mean(losses.slice(-LAST)))}, below ${below} is asked for`;
+    return reached < within ? "" : `it came below ${below} at step ${reached + 1}, ${within} were allowed`;
+  }
+
+  /** A part of a lane and its value, in words. */
+  told(part, value) {
+    const label = this.setup.options[part]?.find(([each]) => each === value)[1];
+    switch (part) {
+      case "skips": {
+        if (!value.includes("0")) return "all skips";
+        if (!value.includes("1")) return "no skip";
+        const cut = this.setup.groups.flatMap(({ name, at }) => {
+          const numbers = at.flatMap((each, i) => (value[each] === "0" ? [i + 1] : []));
+          if (!numbers.length) return [];
+          return numbers.length === at.length ? name : `${name} ${numbers.join(", ")}`;
+        });
+        return `no skip around ${cut.join(" and ")}`;
+      }
+      case "depth": return value === "1" ? "1 block" : `${value} blocks`;
+      case "norm": return value === "1" ? "norms" : "no norm";
+      case "place": return value === "none" ? "no norm" : label;
+      case "activation": return value === "none" ? "no activation" : label;
+      case "start": return value === "identity" ? "a start as the identity" : `a start with ${label}`;
+      case "scale": return `branch scale ${label}`;
+      case "learned": return `the branch scale ${label}`;
+      case "rate": return `rate ${label}`;
+      default: return label;
+    }
+  }
+
+  followTheme() {
+    const repaint = () => this.draw();
+    const watch = new MutationObserver(repaint);
+    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
+    this.signal.addEventListener("abort", () => watch.disconnect());
+  }
+}

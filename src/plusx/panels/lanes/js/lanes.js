@@ -1,0 +1,375 @@
+/**
+ * Lanes: two nets that train side by side, and a switch on all that tells them apart. Who takes the steps is an engine:
+ * a worker with onnxruntime-web in the page, torch behind a kernel in JupyterLab, or the runs of the presets that the
+ * page brings along. Nothing here knows weights or gradients.
+ */
+
+import { unique } from "../../../explore/js/elements.js";
+import { statesOf } from "../../../explore/js/states.js";
+import { here, loadWorker } from "../../js/engine.js";
+import { Bench } from "./bench.js";
+import { Kept } from "./kept.js";
+import { FRAME, MOST, NAMES, READING, SPEEDS, START, frame, mean, wait } from "./words.js";
+
+export class Lanes extends Bench {
+  /** Until `signal` aborts; in the book's page nothing aborts it. */
+  constructor(root, setup, { engine, signal = new AbortController().signal }) {
+    super();
+    Object.assign(this, { root, setup, engine, signal, view: unique(), seed: 0, speed: "fast", patience: 15_000, ahead: 0 });
+    this.branches = setup.usual.skips.split("").map((_, at) => { // what each is called: in words, and in its picture
+      const { name, short, at: mine } = setup.groups.find((group) => group.at.includes(at));
+      const number = mine.indexOf(at) + 1;
+      return { name: `${name} ${number}`, short: `${short}${number}` };
+    });
+    this.build();
+    this.usePreset(0, false).then(() => here && this.followLink());
+    this.signal.addEventListener("abort", () => (this.playing = false));
+  }
+
+  // -- what the reader does
+
+  get preset() {
+    return this.setup.presets.indexOf(this.chosen);
+  }
+
+  seedTyped() {
+    const seed = Math.round(Number(this.seedField.value));
+    return seed >= 0 && seed <= 9999 ? seed : this.seed;
+  }
+
+  usePreset(at, remember = true) {
+    const preset = this.setup.presets[at];
+    return this.choose(() => {
+      const [at, changes] = preset.then ?? [];
+      const flips = at ? [{ at, name: "B", changes }] : [];
+      Object.assign(this, { chosen: preset, task: preset.task, seed: 0, first: preset, flips, isStory: true });
+    }, true, remember);
+  }
+
+  /** Change parts of a lane. A net that trains goes on as it is, unless its first weights would be others. */
+  put(name, changes) {
+    const lane = this.lanes[name];
+    const isOther = Object.keys(changes).filter((part) => changes[part] !== lane.words[part]);
+    if (!isOther.length) return this.show();
+    return this.choose(() => {
+      this.isStory = false;
+      lane.words = { ...lane.words, ...changes };
+      this.note(name, changes);
+    }, isOther.some((part) => START.includes(part)));
+  }
+
+  /** Keep what was flipped, and after which step, so that the run can be taken once more. */
+  note(name, changes) {
+    const at = this.count + this.ahead;
+    if (!at) {
+      this.first = this.wordsNow();
+      return;
+    }
+    this.flips.length = this.made;
+    const last = this.flips.at(-1);
+    if (last?.at === at && last.name === name) last.changes = { ...last.changes, ...changes };
+    else this.made = this.flips.push({ at, name, changes });
+  }
+
+  wordsNow() {
+    return Object.fromEntries(NAMES.map((name) => [name, this.lanes[name].words]));
+  }
+
+  /** After which steps something was flipped. */
+  get marks() {
+    return [...new Set(this.flips.slice(0, this.made).map(({ at }) => at))];
+  }
+
+  /** A change by the reader: from here on this is no preset's run. */
+  async choose(change, rewinds, remember = true) {
+    this.chosen = null;
+    change();
+    if (rewinds) this.toFirst();
+    this.show();
+    if (remember && here) history.replaceState(null, "", this.address());
+    if (rewinds) await this.rewind();
+    else this.tell(true);
+  }
+
+  address() {
+    const asked = new URLSearchParams();
+    if (this.chosen) asked.set("preset", this.preset + 1);
+    else {
+      asked.set("task", this.task);
+      asked.set("seed", this.seed);
+      for (const name of NAMES) {
+        for (const [part, value] of Object.entries(this.first[name])) {
+          if (value !== this.setup.usual[part]) asked.set(`${name}.${part}`, value);
+        }
+      }
+      for (const { at, name, changes } of this.flips) {
+        for (const [part, value] of Object.entries(changes)) asked.append("then", `${at}.${name}.${part}.${value}`);
+      }
+    }
+    return `#${this.root.id}?${asked}`;
+  }
+
+  isOffered(part, value) {
+    const { usual, options } = this.setup;
+    if (part === "skips") return value.length === usual.skips.length && /^[01]+$/.test(value);
+    if (part === "depth" && usual.depth) return /^\d+$/.test(value) && value >= 1 && Number(value) <= usual.depth;
+    return Boolean(options[part]?.some(([each]) => each === value));
+  }
+
+  /** A flip as `address` wrote it; null if it is none. */
+  flipOf(written) {
+    const [, at, name, part, value] = /^([1-9]\d{0,3})\.([AB])\.(\w+)\.(.+)$/.exec(written) ?? [];
+    if (!at || START.includes(part) || !this.isOffered(part, value)) return null;
+    return { at: Number(at), name, changes: { [part]: value } };
+  }
+
+  /** Take the setting from the address, if it speaks of these lanes. */
+  async followLink() {
+    const [id, query] = location.hash.slice(1).split("?");
+    if (id !== this.root.id || query === undefined) return;
+    const asked = new URLSearchParams(query);
+    const preset = Number(asked.get("preset")) - 1;
+    const wrong = [];
+    if (preset in this.setup.presets) await this.usePreset(preset, false);
+    else {
+      const take = (key, fits, usual) => {
+        const value = asked.get(key) ?? usual;
+        if (fits(value)) return value;
+        wrong.push(`${key}=${value}`);
+        return usual;
+      };
+      await this.choose(() => {
+        this.task = take("task", (task) => Object.hasOwn(this.setup.tasks, task), Object.keys(this.setup.tasks)[0]);
+        this.seed = Number(take("seed", (seed) => /^\d{1,4}$/.test(seed), "0"));
+        this.first = Object.fromEntries(NAMES.map((name) => [name, Object.fromEntries(Object.entries(this.setup.usual).map(([part, usual]) =>
+          [part, take(`${name}.${part}`, (value) => this.isOffered(part, value), usual)]))]));
+        const flips = asked.getAll("then").map((written) => this.flipOf(written) ?? void wrong.push(`then=${written}`));
+        this.flips = flips.filter(Boolean).sort((one, other) => one.at - other.at);
+        this.isStory = true;
+      }, true, false);
+    }
+    if (wrong.length) this.say(`The link asks for ${wrong.join(", ")}, which is not offered here.`);
+    this.root.scrollIntoView();
+  }
+
+  // -- loading
+
+  offerLoading() {
+    this.load.hidden = Boolean(this.engine);
+    if (this.engine) return;
+    this.cannot = "";
+    if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
+    else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
+    const { runtime, ...files } = JSON.parse(this.root.dataset.files || "{}");
+    const mine = ["begin", "step", "look"].map((part) => [part, files[`${this.setup.kind}-${part}`]]);
+    this.files = { runtime, ...Object.fromEntries(mine) };
+    const bytes = Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0);
+    this.load.textContent = `Load PyTorch's training step (${(bytes / 1e6).toFixed(1)} MB)`;
+    this.load.hidden = Boolean(this.cannot);
+  }
+
+  async loadStep(then = () => this.startOver()) {
+    this.pause();
+    this.load.disabled = true;
+    this.progress.hidden = false;
+    try {
+      this.engine = await loadWorker("lanes-worker.js", this.files, (share) => (this.progress.value = share));
+    } catch (error) {
+      this.say(`The training step did not load: ${error.message}. Try again, or replay the presets, which need no loading.`);
+      return;
+    } finally {
+      this.load.disabled = false;
+      this.progress.hidden = true;
+    }
+    this.say("");
+    this.offerLoading();
+    await then();
+  }
+
+  // -- training
+
+  say(text) {
+    this.message.textContent = text;
+    this.message.hidden = !text;
+  }
+
+  /** What keeps the lanes from training, if anything. */
+  fault() {
+    if (this.engine?.isGone) return "The kernel has no lanes any more: run this cell again.";
+    if (this.engine || this.chosen) return "";
+    return this.cannot
+      ? `${this.cannot}: only the presets can be shown. They were trained when the book was built.`
+      : "To train with your own switches, load the training step. Without it only the presets replay.";
+  }
+
+  /** Ask the engine for steps of both lanes; a lane that has run away takes no more. */
+  async ask(steps, begin) {
+    if (!this.engine) this.keptRuns ??= await Kept.from(await statesOf(this.root), this.setup);
+    const going = NAMES.filter((name) => begin || !this.history[name].ended);
+    const ask = (name) => {
+      const { words } = this.lanes[name];
+      if (steps) this.history[name].was.push(words);
+      if (this.engine) return this.engine.ask({ lane: this.view + name, task: this.task, seed: this.seed, words, steps, begin });
+      return this.keptRuns.ask({ name, preset: this.preset, from: this.count, steps });
+    };
+    const late = new Promise((_, fail) => {
+      this.alarm = setTimeout(() => fail(Object.assign(new Error("no answer came"), { isLost: true })), this.patience);
+    });
+    try {
+      const answers = await Promise.race([Promise.all(going.map(ask)), late]);
+      return Object.fromEntries(going.map((name, i) => [name, answers[i]]));
+    } finally {
+      clearTimeout(this.alarm);
+    }
+  }
+
+  /** Take steps of both lanes, one call at a time; true if they were taken and are still wanted. */
+  async advance(steps, begin = false) {
+    const before = this.turn;
+    this.turn = (async () => {
+      await before;
+      if (begin) this.forget();
+      const run = this.run;
+      if (this.fault()) return false;
+      if (!begin && this.isOver()) return false;
+      if (!begin) this.flip();
+      const flipAt = this.flips[this.made]?.at ?? Infinity;
+      const left = begin ? 0 : Math.min(steps, this.stopAt() - this.count, flipAt - this.count);
+      let answers;
+      this.ahead = left;
+      try {
+        answers = await this.ask(left, begin);
+      } catch (error) {
+        await this.failed(error);
+        return false;
+      } finally {
+        this.ahead = 0;
+      }
+      if (run !== this.run) return false;
+      this.take(answers, left);
+      return true;
+    })();
+    return this.turn;
+  }
+
+  forget() {
+    this.run = unique();
+    this.count = 0;
+    this.history = Object.fromEntries(NAMES.map((name) => [name, { loss: [], right: [], was: [] }]));
+  }
+
+  take(answers, steps) {
+    this.count += steps;
+    for (const [name, { loss, gradient, branch, seen }] of Object.entries(answers)) {
+      const lane = this.history[name];
+      for (const value of loss) {
+        if (!lane.ended && !Number.isFinite(value)) lane.ended = lane.loss.length + 1;
+        lane.loss.push(value);
+      }
+      Object.assign(lane, { gradient, branch, seen });
+      lane.right.push([this.count, mean(seen)]);
+    }
+    this.draw();
+  }
+
+  /** The step at which the run ends. */
+  stopAt() {
+    return this.engine ? MOST : this.setup.kept;
+  }
+
+  /** Whether no lane can go on. */
+  isOver() {
+    return this.count >= this.stopAt() || NAMES.every((name) => this.history[name].ended);
+  }
+
+  /** What a story, or the run that is taken once more, flips after this step. */
+  flip() {
+    const before = this.made;
+    for (; this.flips[this.made]?.at === this.count; this.made++) {
+      const { name, changes } = this.flips[this.made];
+      this.lanes[name].words = { ...this.lanes[name].words, ...changes };
+    }
+    if (this.made > before) this.show();
+  }
+
+  /** The switches as they are at step 0: those of a story, which comes again whole, else those of now. */
+  toFirst() {
+    if (!this.isStory) Object.assign(this, { first: this.wordsNow(), flips: [] });
+    for (const name of NAMES) this.lanes[name].words = { ...this.first[name] };
+    this.made = 0;
+  }
+
+  startOver() {
+    this.toFirst();
+    this.show();
+    return this.rewind();
+  }
+
+  /** The run so far once more, with all that was flipped; whoever takes the steps has lost the nets. */
+  async again(steps) {
+    for (const name of NAMES) this.lanes[name].words = { ...this.first[name] };
+    this.made = 0;
+    this.show();
+    let goesOn = await this.advance(0, true);
+    while (goesOn && this.count < steps) goesOn = await this.advance(Math.min(10, steps - this.count));
+  }
+
+  /** Both lanes as they begin. */
+  async rewind() {
+    this.pause();
+    this.say("");
+    if (await this.advance(0, true)) this.tell(true);
+    else this.draw();
+    const fault = this.fault();
+    if (fault) this.now.textContent = this.result.textContent = fault;
+  }
+
+  async oneStep() {
+    this.pause();
+    if (await this.advance(1)) this.tell(true);
+  }
+
+  pause() {
+    this.playing = false;
+    this.playButton.textContent = "Play";
+  }
+
+  async play() {
+    this.playing = true;
+    this.playButton.textContent = "Pause";
+    let steps = 1;
+    let told = performance.now();
+    while (this.playing && !this.signal.aborted) {
+      const begun = performance.now();
+      const isFast = this.speed === "fast";
+      const most = this.engine ? 50 : 5; // a kept run is there at once
+      if (!(await this.advance(isFast ? Math.min(steps, most) : 1))) break;
+      const took = performance.now() - begun;
+      steps = Math.max(1, Math.round((steps * FRAME) / Math.max(took, 1)));
+      if (!isFast) await wait(1000 / SPEEDS[this.speed] - took);
+      await frame();
+      if (performance.now() - told > READING) {
+        told = performance.now();
+        this.tell(true);
+      }
+    }
+    this.pause();
+    this.tell(true);
+  }
+
+  async failed(error) {
+    this.pause();
+    if (this.fault()) return this.say(this.fault());
+    if (error.isLost && this.engine?.end) {
+      this.engine.end();
+      this.engine = null;
+      this.turn = null;
+      this.patience *= 2; // a slow machine's next worker needs more, or it is lost again, and again
+      const { count } = this;
+      this.say("The worker that computed was lost; it is started again.");
+      await this.loadStep(() => this.again(count));
+      if (this.engine) this.say(`The worker that computed was lost. It was started again and took the same ${this.count} steps.`);
+    } else if (error.isLost) this.say("No answer: the kernel is busy or was stopped; if it was restarted, run this cell again.");
+    else this.say(`The step was not taken: ${error.message}.`);
+  }
+}

@@ -1,0 +1,131 @@
+/** What a net has answered, in words and in pictures. */
+
+import { make } from "../../../explore/js/elements.js";
+import { paint, paintLarge } from "./canvas.js";
+import { logProbabilities, meanCosine, percent, short, shown, spoken, sum } from "./readings.js";
+
+export class Answer {
+  /**
+   * What was last computed, which need not be of the present state: that may want nets that are not loaded. In two
+   * tasks, so that a slow phone shows the answer before it paints the large picture and the lens.
+   */
+  async draw() {
+    const { seen } = this;
+    const [net, text, switches] = this.seenState;
+    const { n } = seen;
+    const [attention, similarity, ink] = this.colours();
+    this.paintedIn = [attention, similarity, ink];
+    const colours = [attention, similarity].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+    const tokens = [...text];
+    const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
+    const size = net.alphabet.length;
+    const logs = (layer, place) => logProbabilities(seen.scores, (layer * n + place) * size, size);
+
+    // The answer, and in words.
+    const last = tokens.map((_, place) => logs(net.layers, place));
+    const best = last.map((row) => row.indexOf(Math.max(...row)));
+    const losses = wanted.map((token, place) => -last[place][net.alphabet.indexOf(token)]);
+    const loss = losses.length ? short(sum(losses) / losses.length) : null;
+    const cosine = meanCosine(seen, net.layers);
+    const changes = this.changes(switches);
+    const state = changes.length > 3 ? `${changes.length} switches changed` : changes.join(", ") || "as trained";
+    const parts = [];
+    if (net.causal) {
+      if (loss) parts.push(`${loss} nats per character on this text (guessing ${Math.log(size).toFixed(2)})`);
+      const top = best.at(-1);
+      parts.push(`next: ${spoken(net.alphabet[top] ?? "–")}, ${percent(Math.exp(last.at(-1)[top]))}`);
+    } else {
+      const right = wanted.filter((token, place) => net.alphabet[best[place]] === token).length;
+      parts.push(`answer ${best.map((token) => net.alphabet[token] ?? "–").join("")}: ${right} of ${n} places right`, `loss ${loss}`);
+    }
+    parts.push(`mean cosine of the tokens at the end ${short(cosine)}`);
+    const isPresent = !this.root.classList.contains("pg-stale");
+    if (isPresent) this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
+    this.drawBars(net, last, best, wanted);
+
+    // Each layer.
+    const row = (strip, layer) => {
+      strip.maps.forEach((button, head) => {
+        const at = ((layer - 1) * net.heads + head) * n * n;
+        this.drawMap(button, seen.attention.subarray(at, at + n * n), n, colours[0]);
+        button.setAttribute("aria-label", `Layer ${layer}, attention of head ${head + 1}`);
+      });
+      this.drawMap(strip.similarity, seen.similarity.subarray(layer * n * n, (layer + 1) * n * n), n, colours[1]);
+      strip.similarity.setAttribute("aria-label", `Similarity of the tokens ${layer ? `after layer ${layer}` : "before layer 1"}`);
+      const length = sum(Array.from(seen.norm.subarray(layer * n, (layer + 1) * n))) / n;
+      strip.words.replaceChildren(make("span", {}, `cosine ${short(meanCosine(seen, layer))}`), make("span", {}, `length ${short(length)}`));
+    };
+    row(this.first, 0);
+    for (const [layer, strip] of this.layers.entries()) row(strip, layer + 1);
+    await new Promise((resolve) => setTimeout(resolve));
+    if (seen !== this.seen) return; // drawn anew meanwhile
+    this.drawLarge(net, tokens, colours, ink);
+    this.drawLens(net, logs, tokens, wanted, colours[0]);
+  }
+
+  drawMap(button, values, n, colour) {
+    paint(button.firstChild, values, n, colour);
+    button.setAttribute("aria-pressed", button.dataset.map === this.large);
+  }
+
+  drawLarge(net, tokens, colours, ink) {
+    const { seen } = this;
+    const { n } = seen;
+    const [what, layer, head] = this.large.split(" ");
+    const attention = what === "attention";
+    const at = (attention ? layer * net.heads + Number(head) : Number(layer)) * n * n;
+    const values = seen[what].subarray(at, at + n * n);
+    paintLarge(this.largeCanvas, values, tokens, colours[attention ? 0 : 1], ink);
+    let words;
+    if (attention) {
+      const own = sum(tokens.map((_, i) => values[i * n + i])) / n;
+      const before = n > 1 ? sum(tokens.slice(1).map((_, i) => values[(i + 1) * n + i])) / (n - 1) : 0;
+      words = `Layer ${Number(layer) + 1}, head ${Number(head) + 1}. A token takes ${percent(own)} from itself and ${percent(before)} from the one before, on average.`;
+    } else {
+      words = `Cosine of each two tokens ${Number(layer) ? `after layer ${layer}` : "before layer 1"}: on average ${short(meanCosine(seen, Number(layer)))}.`;
+    }
+    this.largeCaption.textContent = words;
+    this.largeCanvas.setAttribute("aria-label", words);
+  }
+
+  drawBars(net, last, best, wanted) {
+    let bars;
+    if (net.causal) {
+      this.barsTitle.textContent = "The next character";
+      const logs = last.at(-1);
+      const order = logs.map((_, i) => i).sort((a, b) => logs[b] - logs[a]).slice(0, 6);
+      bars = order.map((token) => [net.alphabet[token], Math.exp(logs[token]), ""]);
+    } else {
+      this.barsTitle.textContent = "The answer, and how sure the net is of the right digit";
+      bars = wanted.map((token, place) => {
+        const said = net.alphabet[best[place]] ?? "–";
+        return [said, Math.exp(last[place][net.alphabet.indexOf(token)]), said === token ? "" : `, right: ${token}`];
+      });
+    }
+    this.bars.replaceChildren(...bars.map(([token, p, note]) => make("li", {},
+      make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pg-hidden" }, spoken(token))),
+      make("span", { class: "pg-bar", "aria-hidden": "true" }, make("span", { style: `width:${Number.isFinite(p) ? 100 * p : 0}%` })),
+      make("span", {}, `${percent(p)}${note}`))));
+  }
+
+  drawLens(net, logs, tokens, wanted, colour) {
+    const key = `${net.title} ${tokens.length}`;
+    if (this.lensKey !== key) {
+      this.lensKey = key;
+      this.lensHead = tokens.map(() => make("th", { scope: "col" }));
+      this.lensCells = Array.from({ length: net.layers + 1 }, () => tokens.map(() => make("td")));
+      this.lens.replaceChildren(make("table", {},
+        make("caption", {}, net.causal ? "Below each character: what each layer expects to follow. The more colour, the more probable is what did follow." : "At each place: the digit that each layer would answer. The more colour, the more probable is the right one."),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "input"), ...this.lensHead)),
+        make("tbody", {}, ...this.lensCells.map((cells, layer) => make("tr", {}, make("th", { scope: "row" }, layer ? `layer ${layer}` : "start"), ...cells)))));
+    }
+    for (const [i, token] of tokens.entries()) this.lensHead[i].textContent = shown(token);
+    for (const [layer, cells] of this.lensCells.entries()) for (const [place, cell] of cells.entries()) {
+      const row = logs(layer, place);
+      const said = shown(net.alphabet[row.indexOf(Math.max(...row))] ?? "–");
+      const right = wanted[place] === undefined ? 0 : Math.exp(row[net.alphabet.indexOf(wanted[place])]);
+      if (cell.textContent !== said) cell.textContent = said;
+      cell.style.backgroundColor = `rgba(${colour.join()},${(0.5 * (right || 0)).toFixed(3)})`;
+    }
+  }
+}

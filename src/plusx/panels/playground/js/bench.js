@@ -1,0 +1,132 @@
+/** The playground's controls and places of pictures, as elements. */
+
+import { diagram } from "../../../explore/js/diagram.js";
+import { make, unique } from "../../../explore/js/elements.js";
+import { here } from "../../js/engine.js";
+import { Answer } from "./answer.js";
+import { ACTIVATION, NORMS, } from "./readings.js";
+
+export class Bench extends Answer {
+  build() {
+    const { setup } = this;
+    const stage = this.root.querySelector(".pg-stage");
+    const group = unique(); // other views in the same page have radios of their own
+    const radios = (name, legend, options, chosen, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
+      ...options.map(([value, label]) => make("label", {},
+        make("input", { type: "radio", name: `pg-${name}-${group}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
+    this.netRadios = radios("net", "Net", Object.entries(setup.nets).map(([name, { title }]) => [name, title]), this.netName, (name) => this.chooseNet(name));
+    const values = (kind) => setup.switches[kind].labels.map((label, i) => [String(i), label]).slice(1);
+    this.normRadios = radios("norm", "Norms stand", values(NORMS[0]), "1", (value) => this.setAll(NORMS, Number(value), "place"));
+    this.kindRadios = radios("kind", "Activations", values(ACTIVATION), "1", (value) => this.setAll([ACTIVATION], Number(value), "kind"));
+
+    this.field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
+    this.fieldNote = make("span", { class: "pg-note" });
+    this.write = make("button", { type: "button", onclick: () => this.writeOn() }, "Let it write 40 more");
+    this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
+    this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
+    this.message = make("p", { class: "px-message", role: "alert", hidden: true });
+    this.late = make("p", { class: "px-message", role: "status", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
+    this.result = make("p", { class: "px-result", role: "status" });
+    this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
+
+    this.presets = setup.presets.map(({ name, switches }) => {
+      const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => this.set(switches) }, name);
+      return { button, switches };
+    });
+    this.layers = [];
+    const stack = make("div", { class: "pg-stack" });
+    const strip = (layer) => {
+      const maps = layer < 0 ? [] : Array.from({ length: this.net.heads }, (_, head) => this.map(`attention ${layer} ${head}`));
+      const row = { maps, similarity: this.map(`similarity ${layer + 1}`), words: make("p", { class: "pg-words" }) };
+      row.node = make("div", { class: "pg-strip" }, ...maps, row.similarity, row.words);
+      return row;
+    };
+    this.first = strip(-1);
+    stack.append(make("div", { class: "pg-layer" }, make("p", { class: "pg-caption" }, "Embeddings of token and place"), this.first.node));
+    for (let layer = 0; layer < this.net.layers; layer++) {
+      const title = `Layer ${layer + 1}`;
+      const node = make("div", { class: "px-diagram", "aria-label": title });
+      const drawing = diagram(node, (control, value) => this.choose(layer, control, value));
+      const row = strip(layer);
+      this.layers.push({ ...row, diagram: drawing });
+      stack.append(make("div", { class: "pg-layer" }, make("p", { class: "pg-caption" }, title), node, row.node));
+    }
+    this.lastNorm = make("button", { type: "button", role: "switch", class: "pg-last", onclick: () => this.put(this.trained.length - 1, 1 - this.switches.at(-1)) }, "last norm");
+    stack.append(make("div", { class: "pg-layer pg-end" }, this.lastNorm));
+
+    this.largeCanvas = make("canvas", { role: "img" });
+    this.largeCaption = make("figcaption", {});
+    this.lens = make("div", { class: "pg-lens", tabindex: 0, role: "region", "aria-label": "Logit lens, a table" });
+    this.bars = make("ol", { class: "pg-bars" });
+    this.barsTitle = make("h3", {});
+    this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
+
+    // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
+    this.bench = make("div", { class: "pg-bench" },
+      this.netRadios,
+      make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
+      make("div", { class: "pg-row" }, this.fieldNote, this.write, this.link),
+      make("div", { class: "pg-row pg-presets", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
+      make("div", { class: "pg-row" }, this.normRadios, this.kindRadios),
+      make("div", { class: "pg-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
+      make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
+      make("h3", {}, "The stack"),
+      make("p", { class: "pg-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch. A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+      stack,
+    );
+    stage.replaceChildren(
+      this.bench,
+      make("figure", { class: "pg-large" }, this.largeCanvas, this.largeCaption),
+      make("h3", {}, "Logit lens: what each layer would answer"),
+      this.lens,
+      make("h3", {}, "Challenges"),
+      make("ol", { class: "pg-challenges" }, ...this.challenges),
+    );
+    this.offerLoading();
+    this.followTheme();
+    if (!here) return;
+    window.addEventListener("hashchange", () => this.followLink());
+    const up = document.getElementById("pst-back-to-top");
+    const noteSight = ([{ isIntersecting }]) => up?.classList.toggle("pg-in-sight", isIntersecting);
+    new IntersectionObserver(noteSight).observe(this.bench);
+  }
+
+  /** Paint anew when the page goes from light to dark or back, as the book or the system tells it. */
+  followTheme() {
+    const repaint = () => this.repaint();
+    const watch = new MutationObserver(repaint);
+    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
+    this.signal.addEventListener("abort", () => watch.disconnect());
+  }
+
+  repaint() {
+    if (this.seen && String(this.colours()) !== String(this.paintedIn)) this.draw();
+  }
+
+  /** What pictures are painted in: attention, similarity, letters. */
+  colours() {
+    const style = getComputedStyle(this.root);
+    return ["--px-C0", "--px-C1", "--px-ink"].map((name) => style.getPropertyValue(name).trim());
+  }
+
+  map(name) {
+    return make("button", { type: "button", class: "pg-map", "data-map": name, "aria-pressed": "false",
+      onclick: () => { this.large = name; if (this.seen) this.draw(); } }, make("canvas", { width: 1, height: 1, "aria-hidden": "true" }));
+  }
+
+  challenge({ net, ask, accepted, told }) {
+    const verdict = make("p", { role: "status", class: "pg-verdict" });
+    const check = () => {
+      const changed = this.changes(this.switches).length;
+      const wanted = [...accepted[0]].filter((digit, i) => digit !== this.trained[i]).length;
+      const right = this.netName === net && accepted.includes(this.switches);
+      verdict.classList.toggle("pg-solved", right);
+      if (right) verdict.textContent = `Solved. ${told}`;
+      else if (this.netName !== net) verdict.textContent = `Not yet: this one is about the net for ${this.setup.nets[net].title.toLowerCase()}.`;
+      else if (changed !== wanted) verdict.textContent = `Not yet: ${changed} of the switches differ from training, it takes ${wanted}.`;
+      else verdict.textContent = "Not yet: the number of switches is right, but not which.";
+    };
+    return make("li", {}, make("p", {}, ask), make("button", { type: "button", onclick: check }, "Check my switches"), verdict);
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * The playground: switches on a trained transformer, and what it does with them. Who computes is an
+ * engine: a worker with onnxruntime-web in the page, torch behind a kernel in JupyterLab, or the
+ * table of presets that the page brings along. Nothing here knows weights.
+ */
+
+import { here, loadWorker } from "../../js/engine.js";
+import { Bench } from "./bench.js";
+import { ACTIVATION, FFN, NORMS, PER_LAYER, logProbabilities, sum } from "./readings.js";
+
+export class Playground extends Bench {
+  /** Until `signal` aborts; in the book's page nothing aborts it. */
+  constructor(root, setup, { table, engine, signal = new AbortController().signal }) {
+    super();
+    Object.assign(this, { root, setup, table, engine, signal });
+    this.netName = Object.keys(setup.nets)[0];
+    this.text = this.net.start;
+    this.trained = "1".repeat(this.net.layers * PER_LAYER + 1);
+    this.switches = this.trained;
+    this.place = 1;
+    this.kind = 1;
+    this.large = "attention 0 0";
+    this.build();
+    this.changed(false).then(() => here && this.followLink());
+  }
+
+  get net() {
+    return this.setup.nets[this.netName];
+  }
+
+  /** The part of the text that the net sees. */
+  get seenText() {
+    return this.text.slice(-this.net.places);
+  }
+
+  // -- what the reader does
+
+  /** What a press in a layer's diagram asks for; an activation comes back as the one that was last chosen. */
+  choose(layer, control, value) {
+    const kind = this.setup.switches.findIndex((each) => each.control === control);
+    const index = layer * PER_LAYER + kind;
+    const comesBack = kind === ACTIVATION && this.switches[index] === "0";
+    this.put(index, comesBack ? this.kind : value);
+  }
+
+  put(index, digit) {
+    this.set(this.switches.slice(0, index) + digit + this.switches.slice(index + 1));
+  }
+
+  /** Give all switches of some kinds that are on another value. */
+  setAll(kinds, value, memory) {
+    this[memory] = value;
+    this.set(Array.from(this.switches, (digit, i) =>
+      i < this.net.layers * PER_LAYER && kinds.includes(i % PER_LAYER) && digit !== "0" ? value : digit).join(""));
+  }
+
+  set(switches) {
+    this.switches = switches;
+    this.changed();
+  }
+
+  chooseNet(name) {
+    this.netName = name;
+    this.text = this.net.start;
+    this.changed();
+  }
+
+  /** Let the net append characters, each drawn from what it expects, a little sharpened. */
+  async writeOn() {
+    if (this.fault()) return;
+    this.write.disabled = true;
+    const { net } = this;
+    let { text } = this;
+    let seed = text.length;
+    try {
+      for (let i = 0; i < 40; i++) {
+        const { scores } = await this.answer();
+        if (this.net !== net || this.text !== text) break; // the reader has gone on
+        const logs = logProbabilities(scores, scores.length - net.alphabet.length, net.alphabet.length);
+        const weights = logs.map((log) => Math.exp(log / 0.7));
+        seed = (seed * 1103515245 + 12345) % 2147483648; // the same words for the same text and switches
+        let left = (seed / 2147483648) * sum(weights);
+        const next = weights.findIndex((weight) => {
+          left -= weight;
+          return left < 0;
+        });
+        text += net.alphabet[Math.max(next, 0)];
+        [this.text, this.field.value] = [text, text];
+      }
+    } catch {
+      // asked again below, and told there
+    }
+    this.write.disabled = false;
+    this.changed();
+  }
+
+  address() {
+    return `#${this.root.id}?${new URLSearchParams({ net: this.netName, switches: this.switches, text: this.text })}`;
+  }
+
+  /** Take the state from the address, if it speaks of this playground. */
+  followLink() {
+    const [name, query] = location.hash.slice(1).split("?");
+    if (name !== this.root.id || query === undefined) return false;
+    const asked = new URLSearchParams(query);
+    const net = asked.get("net") ?? this.netName;
+    const switches = asked.get("switches") ?? this.trained;
+    const fits = switches.length === this.trained.length && [...switches].every((digit, i) => digit >= 0 && digit < (i < switches.length - 1 ? this.setup.switches[i % PER_LAYER].labels.length : 2));
+    const known = Object.hasOwn(this.setup.nets, net);
+    if (known) this.netName = net;
+    if (fits) this.switches = switches;
+    this.text = asked.get("text") ?? this.net.start;
+    const wrong = [...(known ? [] : [`net=${net}`]), ...(fits ? [] : [`switches=${switches}`])];
+    this.linkWrong = wrong.length ? `The link asks for ${wrong.join(", ")}, which is not offered here.` : "";
+    this.changed(false);
+    this.root.scrollIntoView();
+    return true;
+  }
+
+  // -- loading
+
+  offerLoading() {
+    this.load.hidden = Boolean(this.engine);
+    this.write.disabled = !this.engine;
+    if (this.engine) return;
+    const { files } = this.root.dataset;
+    this.cannot = "";
+    if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
+    else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
+    this.files = JSON.parse(files || "{}");
+    const bytes = sum(Object.values(this.files).map((file) => file.bytes));
+    this.load.textContent = `Load the nets (${(bytes / 1e6).toFixed(1)} MB)`;
+    this.load.hidden = Boolean(this.cannot);
+  }
+
+  async loadNet() {
+    this.load.disabled = true;
+    this.progress.hidden = false;
+    try {
+      this.engine = await loadWorker("playground-worker.js", this.files, (share) => (this.progress.value = share));
+    } catch (error) {
+      this.load.disabled = false;
+      this.say(`The nets did not load: ${error.message}. Try again, or use the presets, which need no loading.`);
+      return;
+    } finally {
+      this.progress.hidden = true;
+    }
+    this.offerLoading();
+    this.changed(false);
+  }
+
+  // -- what the net answers
+
+  say(text) {
+    this.message.textContent = text;
+    this.message.hidden = !text;
+  }
+
+  /** What keeps the net from answering, if anything. */
+  fault() {
+    if (this.engine?.isGone) return "The kernel has no playground any more: run this cell again.";
+    if (!this.text) return "Write something: the net needs at least one character.";
+    const { alphabet } = this.net;
+    const unknown = [...new Set(this.seenText)].filter((token) => !alphabet.includes(token));
+    return unknown.length ? `The net does not know ${unknown.join(" ")}. It was trained on ${this.net.knows}.` : "";
+  }
+
+  async answer() {
+    const { netName: net, seenText: text, switches } = this;
+    const tokens = Array.from(text, (token) => this.net.alphabet.indexOf(token));
+    const late = setTimeout(() => (this.late.hidden = Boolean(here || this.fault())), 4000);
+    try {
+      if (this.engine) return await this.engine.ask({ net, tokens, switches: Array.from(switches, Number) });
+      return (await this.table)?.ask(net, text, switches);
+    } finally {
+      clearTimeout(late);
+      this.late.hidden = true;
+    }
+  }
+
+  /** Show the state at once, and what the net makes of it when it is known; of several changes, only the last. */
+  async changed(remember = true) {
+    this.showState();
+    if (remember && here) history.replaceState(null, "", this.address());
+    if (!remember && this.linkWrong) this.say(this.linkWrong);
+    this.linkWrong = "";
+    const fault = this.fault();
+    this.root.classList.toggle("pg-stale", Boolean(fault));
+    if (fault) return this.say(fault);
+    if (remember) this.say("");
+    this.wanted = true;
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      while (this.wanted) {
+        this.wanted = false;
+        const state = [this.net, this.seenText, this.switches];
+        const seen = await this.answer();
+        if (this.wanted || this.fault()) continue;
+        this.root.classList.toggle("pg-stale", !seen);
+        if (seen) {
+          [this.seen, this.seenState] = [seen, state];
+          await this.draw();
+        } else {
+          this.result.textContent = this.cannot
+            ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
+            : "The nets are not loaded yet: without them only the presets answer, at the first input.";
+        }
+      }
+    } catch (error) {
+      this.root.classList.add("pg-stale");
+      this.say(this.fault() || `The net did not answer: ${error.message}. The picture is the last good one.`);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** The names of the switches that differ from training. */
+  changes(switches) {
+    return Array.from(switches, (digit, i) => {
+      if (digit === this.trained[i]) return null;
+      const { name, labels } = this.setup.switches[i % PER_LAYER];
+      const full = i === switches.length - 1 ? "last norm" : `${name} ${Math.floor(i / PER_LAYER) + 1}`;
+      if (digit === "0") return `no ${full}`;
+      return `${full} ${i % PER_LAYER === ACTIVATION ? "as " : ""}${labels[digit]}`;
+    }).filter(Boolean);
+  }
+
+  /** What a layer is drawn from. An activation that is off shows the one that a press brings back. */
+  pieces(layer) {
+    const { pieces, halves, switches } = this.setup;
+    const digits = this.switches.slice(layer * PER_LAYER, (layer + 1) * PER_LAYER);
+    const { labels } = switches[ACTIVATION];
+    const named = (html) => (digits[ACTIVATION] === "0" ? html.replace(`>${labels[1]}<`, `>${labels[this.kind]}<`) : html);
+    return [...halves[0][digits.slice(0, FFN)], ...halves[1][digits.slice(FFN)]].map((at) => ({ html: named(pieces[at]) }));
+  }
+
+  showState() {
+    const digits = Array.from(this.switches, Number);
+    const on = (kinds) => digits.slice(0, -1).filter((digit, i) => kinds.includes(i % PER_LAYER) && digit);
+    const common = (values, before) => (values.length && values.every((value) => value === values[0]) ? values[0] : before);
+    this.place = common(on(NORMS), this.place);
+    this.kind = common(on([ACTIVATION]), this.kind);
+    for (const [layer, { diagram }] of this.layers.entries()) diagram.show(this.pieces(layer));
+    this.lastNorm.setAttribute("aria-checked", digits.at(-1) === 1);
+    for (const { button, switches } of this.presets) button.setAttribute("aria-pressed", switches === this.switches);
+    const check = (radios, value) => { for (const input of radios.querySelectorAll("input")) input.checked = input.value === String(value); };
+    check(this.netRadios, this.netName);
+    check(this.normRadios, this.place);
+    check(this.kindRadios, this.kind);
+    if (this.field.value !== this.text) this.field.value = this.text;
+    const left = this.text.length - this.net.places;
+    this.fieldNote.textContent = left > 0 ? `The net sees the last ${this.net.places}.` : `${this.net.hint}, up to ${this.net.places}.`;
+    this.write.hidden = !this.net.causal;
+    this.link.href = this.address();
+  }
+}
