@@ -4,7 +4,7 @@ import { diagram } from "../../../explore/js/diagram.js";
 import { make, unique } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
 import { Results } from "./results.js";
-import { LAST, NAMES, mean, short } from "./words.js";
+import { LAST, mean, NAMES, short } from "./words.js";
 
 export class Bench extends Results {
   build() {

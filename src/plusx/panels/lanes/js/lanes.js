@@ -9,7 +9,7 @@ import { statesOf } from "../../../explore/js/states.js";
 import { here, loadWorker } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { Kept } from "./kept.js";
-import { FRAME, MOST, NAMES, READING, SPEEDS, START, frame, mean, wait } from "./words.js";
+import { FRAME, frame, MOST, mean, NAMES, READING, SPEEDS, START, wait } from "./words.js";
 
 export class Lanes extends Bench {
   /** Until `signal` aborts; in the book's page nothing aborts it. */

@@ -1,7 +1,7 @@
 /** What two lanes have done, in words and in pictures. */
 
 import { decades, paintPlane, plot } from "./canvas.js";
-import { LAST, NAMES, blockOf, mean, short, smooth, thin } from "./words.js";
+import { blockOf, LAST, mean, NAMES, short, smooth, thin } from "./words.js";
 
 export class Results {
   words(name) {

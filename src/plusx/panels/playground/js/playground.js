@@ -6,7 +6,7 @@
 
 import { here, loadWorker } from "../../js/engine.js";
 import { Bench } from "./bench.js";
-import { ACTIVATION, FFN, NORMS, PER_LAYER, logProbabilities, sum } from "./readings.js";
+import { ACTIVATION, FFN, logProbabilities, NORMS, PER_LAYER, sum } from "./readings.js";
 
 export class Playground extends Bench {
   /** Until `signal` aborts; in the book's page nothing aborts it. */
