@@ -26,6 +26,12 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
+	$(BIN)/node node_modules/@biomejs/biome/bin/biome ci --formatter-enabled=false
+	$(BIN)/node node_modules/typescript/bin/tsc -p .
+
+# What the wheel holds of the browser's code, after its modules have changed.
+bundle: $(READY)
+	$(BIN)/python tools/bundle.py
 
 # Editions for a class: without the solutions, and with them open.
 student teacher: $(READY)
@@ -90,4 +96,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test needs browser lint student teacher pdf links bench audit hub evidence lab clean
+.PHONY: book test needs browser lint bundle student teacher pdf links bench audit hub evidence lab clean

@@ -1,4 +1,4 @@
-"""A second reader of the format `plusx.explore.states.encode` documents, in Python and apart from explore.js."""
+"""A second reader of the format `plusx.explore.states.encode` documents, in Python and apart from the browser's."""
 
 import base64
 import gzip

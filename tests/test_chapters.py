@@ -98,7 +98,7 @@ def test_no_cell_takes_a_name_from_an_explorer_before_it(path):
 
 
 def test_every_state_of_an_explorer_answers_in_eight_words(site, path):
-    """The first sentence of its title, which explore.js shows large; what it sets small is not counted."""
+    """The first sentence of its title, which an explorer shows large; what it sets small is not counted."""
     page = site / "chapters" / f"{path.stem}.html"
     for name in re.findall(r'id="(explore-\w+)"', page.read_text("utf8")):
         figure, leaves = decode(payload(page, name))

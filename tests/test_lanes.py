@@ -771,7 +771,7 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
     page, foreign, errors = open_page(f"{site_url}/index.html", width=width, theme=theme)
     names = "performance.getEntriesByType('resource').map((entry) => entry.name)"
     page.wait_for_timeout(500)
-    assert not [name for name in page.evaluate(names) if re.search("onnx|runtime|lanes.js|panel.js", name)]
+    assert not [name for name in page.evaluate(names) if re.search("onnx|runtime|lanes.js", name)]
     page.locator(".ln-closed > summary").press("Enter")
     page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
     assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width

@@ -209,7 +209,7 @@ def open_sketch(open_page, site_url, id, **how):
 
 
 def measured_in_table(site, page, id):
-    """The x axis, the y axis and the median line of the explorer's state, decoded apart from explore.js."""
+    """The x axis, the y axis and the median line of the explorer's state, decoded apart from the browser."""
     chapter, attributes = SKETCHES[id]
     name, _, words = attributes["data-explorer"].partition("?")
     told = dict(parse_qsl(words))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bundle
 import IPython.display
 import nbformat
 import pytest
@@ -79,6 +80,13 @@ def test_imports_point_the_way_architecture_says():
     assert len(said) <= 10 and sum(map(len, said.values())) <= 9
     rooms = list(said)
     assert all(rooms.index(below) < rooms.index(room) for room, beneath in said.items() for below in beneath)
+
+
+@pytest.mark.parametrize("name", bundle.BUILT)
+def test_what_the_wheel_holds_is_bundled_from_its_modules(name):
+    entry, form = bundle.BUILT[name]
+    made = bundle.bundled(PACKAGE / entry, form)
+    assert (PACKAGE / name).read_text(encoding="utf8") == made, "its modules have changed: run `make bundle`"
 
 
 def imported_parts(name, path):
@@ -170,7 +178,7 @@ def test_hooks_and_make_test_ask_the_same():
     assert re.search(r"^test: .*\blint ", makefile, re.M)
     lint = re.search(r"^lint:.*?\n\n", makefile, re.M | re.S)[0]
     lines = [line.strip().replace("$(BIN)", ".venv/bin") for line in lint.splitlines()][1:]
-    made = {re.sub(r"(?<=format) --check| \.$| chapters/\*\.ipynb", "", line) for line in lines if line}
+    made = {re.sub(r"(?<=format) --check|(?<=check) \.$| chapters/\*\.ipynb", "", line) for line in lines if line}
     assert asked == made
 
 

@@ -150,7 +150,7 @@ def test_a_page_works_from_disk_with_the_network_cut(site, file, open_page):
         root.locator(".px-data summary").click()
         settle(page)
         assert re.sub(r"\s+", "", root.locator(".px-table").inner_html()) == re.sub(r"\s+", "", built), (
-            "explore.js and figures.py write different tables"
+            "tables.js and figures.py write different tables"
         )
         before = picture(root)
         press_until_changed(page, root, before["words"])

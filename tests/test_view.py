@@ -1,4 +1,4 @@
-"""explore.js on a small page: ghosts and pins, the diagram, what a kernel answers, and faults that once were there."""
+"""Explorers on a small page: ghosts and pins, the diagram, what a kernel answers, and faults that once were there."""
 
 import base64
 import re

@@ -1,6 +1,6 @@
 """Diagram: a block's order as pieces of SVG that show an explorer's state, and whose parts press its controls.
 
-Here lives what is drawn, from a line as `plusx.order` reads it. diagram.js lets the parts be pressed, diagram.css says
+Here lives what is drawn, from a line as `plusx.order` reads it. js/diagram.js lets the parts be pressed, diagram.css says
 how they look; without the two it is a picture.
 
 A value is off if it is False or 0, or if its label is off, none, no, identity, false or 0. Any other value is on. A

@@ -207,7 +207,7 @@ def coloured(node: Any, palette: dict[str, str], here: bool = False) -> Any:
 
 
 def number(value: float) -> str:
-    """Four significant digits, ties away from zero: to the letter what explore.js writes."""
+    """Four significant digits, ties away from zero: to the letter what js/tables.js writes."""
     if np.isnan(value):
         return "–"
     if np.isinf(value):
@@ -251,7 +251,7 @@ def table(figure: dict) -> str:
 
 
 def _cells(values: Any) -> list[str]:
-    if isinstance(values, np.ndarray):  # what explore.js decodes, or a tie of four digits may fall the other way there
+    if isinstance(values, np.ndarray):  # what js/states.js decodes, or a tie of four digits may fall the other way there
         values = (upper_halves(values).astype(np.uint64) << np.uint64(32)).view(np.float64)
     return [value if isinstance(value, str) else number(value) for value in values]
 

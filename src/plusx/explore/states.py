@@ -1,7 +1,7 @@
 """States: every figure an explorer can show, as one common figure and what varies.
 
 Here live evaluation, the comparison of figures, the compact encoding and the budget. How a state
-looks is in `figures`; explore.js decodes what `encode` writes.
+looks is in `figures`; js/states.js decodes what `encode` writes.
 """
 
 import base64

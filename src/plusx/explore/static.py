@@ -1,6 +1,6 @@
 """Static: an explorer's HTML, and all of it that a page without a kernel needs.
 
-Here lives the markup. The behaviour is in explore.js, the looks are in explore.css.
+Here lives the markup. The behaviour is in js/, the looks are in explore.css.
 """
 
 import html

@@ -93,7 +93,7 @@ LOOKS = {  # by kind of net
 
 
 def markup(presets, challenges, closed="", before=""):
-    """What both doors share: a stage for lanes.js, and what it needs to know.
+    """What both doors share: a stage for js/lanes.js, and what it needs to know.
 
     closed: words of a bar that opens the stage; "" for one that is open. before: HTML below the stage.
     """

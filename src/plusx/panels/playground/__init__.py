@@ -1,7 +1,7 @@
 """The playground: trained nets of `plusx.nets.switched` behind a diagram of switches.
 
 Here lives `playground`, the one name a chapter imports. In the book's page onnxruntime-web computes,
-in a live notebook torch does; the diagram, playground.js, is the same. A notebook's file keeps a table beside it.
+in a live notebook torch does; what draws, js/playground.js, is the same. A notebook's file keeps a table beside it.
 """
 
 import os

@@ -44,7 +44,7 @@ HALVES = (
 
 
 def markup(nets, presets, challenges, before=""):
-    """What both doors share: a stage for playground.js, and what it needs to know.
+    """What both doors share: a stage for js/playground.js, and what it needs to know.
 
     before: HTML between the two.
     """
@@ -110,7 +110,7 @@ def pack(seen):
     """All of them as 16-bit numbers: the low bytes, then the high ones, which compress better apart.
 
     Scores become log probabilities, which are all that is shown of them. The scales are
-    those that playground.js undoes: relative errors below 4e-4.
+    those that js/table.js undoes: relative errors below 4e-4.
     """
     words = []
     for looks in seen.values():
