@@ -7,7 +7,7 @@ READY = .venv/ready node_modules/ready
 QUICK = chapters/10-*.ipynb chapters/relatives.ipynb
 
 book: $(READY)
-	$(BIN)/python site/build.py
+	$(BIN)/python site/build/build.py
 
 # What takes seconds comes before what takes minutes.
 test: needs lint browser book
@@ -19,7 +19,7 @@ needs:
 
 # The one that is installed, or one that it brings.
 browser: $(READY)
-	$(BIN)/python site/chromium.py
+	$(BIN)/python site/build/chromium.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -35,10 +35,10 @@ bundle: $(READY)
 
 # Editions for a class: without the solutions, and with them open.
 student teacher: $(READY)
-	$(BIN)/python site/build.py --edition $@
+	$(BIN)/python site/build/build.py --edition $@
 
 pdf: browser book
-	$(BIN)/python site/pdf.py
+	$(BIN)/python site/build/pdf.py
 
 # Whether the pages that the book links to are still there; needs the network.
 links: book

@@ -20,7 +20,7 @@ TOGETHER = ".ipynb", *(f"test_{name}.py" for name in SHARING)
 @pytest.fixture(scope="session")
 def site():
     """The folder of the built site; built first where it is not up to date."""
-    build = subprocess.run([sys.executable, ROOT / "site" / "build.py"], capture_output=True, text=True)
+    build = subprocess.run([sys.executable, ROOT / "site" / "build" / "build.py"], capture_output=True, text=True)
     assert build.returncode == 0, build.stdout + build.stderr
     return SITE
 

@@ -304,7 +304,7 @@ def test_cold_and_warm_build(tmp_path):
             with open(book / "index.md", "a") as page:
                 page.write("\nOne more line.\n")
         begun = time.perf_counter()
-        command = [sys.executable, book / "site" / "build.py"]
+        command = [sys.executable, book / "site" / "build" / "build.py"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         print(f"  make book, {kind}: {time.perf_counter() - begun:.1f} s")
         if kind == "cold":

@@ -32,7 +32,7 @@ FLAGS = [
 ]
 FLAT = ["--disable-gpu"]
 SOLID = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # 3-D without a graphics card, at twice the time
-# What a chapter lays out in its first idle second (site/coming.js) is there at once; test_reading.py tests that second.
+# What a chapter lays out in its first idle second (coming.js) is there at once; test_reading.py tests that second.
 WHOLE = "addEventListener('DOMContentLoaded', () => document.documentElement.classList.remove('px-coming'))"
 FAILED = pytest.StashKey()
 

@@ -15,8 +15,10 @@ import book
 import formulas
 import nbformat
 import pages
+import panels
 import plotly
 import pytest
+import reading
 import yaml
 from browser import serve, soup
 from bs4 import BeautifulSoup
@@ -151,7 +153,7 @@ def test_the_site_carries_the_bundles_its_explorers_name_and_no_other(site, page
     assert carried == {f"plotly-{name}.min.js" for name in named}
 
 
-@pytest.mark.parametrize("edit", pages.EDITS, ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", [*pages.EDITS, reading.FOLDS], ids=lambda edit: edit.name)
 def test_an_edit_that_finds_nothing_to_edit_stops_the_build_by_its_name(site, edit):
     """Pages that were edited are such pages, as those of another version of the theme would be."""
     files = [site / "_static" / "scripts" / edit.on] if edit.on.endswith(".js") else sorted(site.rglob("*.html"))
@@ -379,7 +381,7 @@ class Book:
 
     def configure(self, **settings):
         config = yaml.safe_load((ROOT / "_config.yml").read_text())
-        config["sphinx"]["local_extensions"]["book"] = str(ROOT / "site")
+        config["sphinx"]["local_extensions"]["book"] = str(ROOT / "site" / "build")
         (self.folder / "_config.yml").write_text(yaml.safe_dump(config | settings))
 
     def write(self, code, text="Some $x$.", tags=()):
@@ -389,7 +391,7 @@ class Book:
         nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.chapter)
 
     def build(self):
-        command = [sys.executable, str(ROOT / "site" / "build.py"), str(self.folder)]
+        command = [sys.executable, str(ROOT / "site" / "build" / "build.py"), str(self.folder)]
         return subprocess.run(command, capture_output=True, text=True)
 
     def runs(self):
@@ -437,7 +439,7 @@ def test_an_address_brings_a_sitemap_previews_and_a_way_home(tiny):
 def test_two_builds_of_one_book_are_the_same_to_the_byte(tiny, tmp_path):
     other = tmp_path / "elsewhere"
     shutil.copytree(tiny.folder, other, ignore=shutil.ignore_patterns("_build"))
-    again = subprocess.run([sys.executable, str(ROOT / "site" / "build.py"), str(other)], capture_output=True)
+    again = subprocess.run([sys.executable, str(ROOT / "site" / "build" / "build.py"), str(other)], capture_output=True)
     assert again.returncode == 0, again.stderr
     one, two = (
         {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
@@ -474,10 +476,9 @@ def test_make_links_names_a_page_that_is_gone_and_who_links_to_it(tiny, tmp_path
 
 def test_what_is_kept_of_a_build_is_of_this_code():
     """If this fails, `make evidence` keeps it anew."""
-    nets = {
-        path.name for kind in book.PANELS for path in book.export_nets(kind, ROOT).values() if path.suffix == ".onnx"
-    }
-    assert {path.name for path in book.MADE.iterdir()} == nets | {book.write_hero(ROOT).name} and len(nets) == 8
+    kept = [path for kind in panels.PANELS for path in panels.export_nets(kind, ROOT).values()]
+    nets = {path.name for path in kept if path.suffix == ".onnx"}
+    assert {path.name for path in panels.MADE.iterdir()} == nets | {panels.write_hero(ROOT).name} and len(nets) == 8
 
 
 def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
@@ -488,7 +489,7 @@ def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):
     slow = nbformat.read(book / "chapter.ipynb", as_version=4)
     slow.cells[1].source = "import os, time\nwhile os.path.exists('../hold'): time.sleep(0.1)"
     nbformat.write(slow, book / "slow.ipynb")
-    command = [sys.executable, str(ROOT / "site" / "build.py"), str(book)]
+    command = [sys.executable, str(ROOT / "site" / "build" / "build.py"), str(book)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as killed:
         assert any(re.search(r"chapter +run", line) for line in killed.stdout)
         os.killpg(killed.pid, signal.SIGKILL)

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from book import export_nets
 from browser import ROOT
 from onnx.reference import ReferenceEvaluator
+from panels import export_nets
 
 from plusx.nets.switched import LAYER, TASKS, VALUES, Seen, load, trained
 from plusx.panels.playground.export import export

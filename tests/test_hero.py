@@ -5,16 +5,16 @@ import json
 import math
 import re
 
-import hero
 import pytest
 import torch
-from book import write_hero
 from browser import ROOT
-from bundle import bundled
+from bundle import PACKAGE, bundled
+from panels import write_hero
 
+import plusx.panels.hero.__main__ as hero
 from plusx.nets.switched import LAYER, TASKS, encode, held_out, load, losses, trained
 
-SITE, EXPLORE = ROOT / "site", ROOT / "src" / "plusx" / "explore"
+HERO, EXPLORE = PACKAGE / "panels" / "hero", PACKAGE / "explore"
 MADE = {
     "written": ["good\n  text of the whole net", *(f"{at} grbl" * 9 for at in range(1, 13))],
     "loss": [1.54, *(at / 2 for at in range(1, 13))],
@@ -29,13 +29,13 @@ def opened(open_page):
         page, _, errors = open_page("about:blank", width=width, theme=theme, scripts=scripts, solid=False)
         page.emulate_media(reduced_motion=motion)
         errors.clear()  # an empty page has no storage
-        sheets = [EXPLORE / "explore.css", EXPLORE / "diagram.css", SITE / "hero.css"]
+        sheets = [EXPLORE / "explore.css", EXPLORE / "diagram.css", HERO / "hero.css"]
         css = "".join(path.read_text(encoding="utf8") for path in sheets)
         head = f'<meta charset="utf8"><title>t</title><style>{css} body {{ margin: 0 1rem; max-width: 43rem }}</style>'
         body = f"<main><h1>t</h1>{hero.markup(MADE)}</main>"
         page.set_content(f'<!doctype html><html lang="en" data-theme="{theme}">{head}<body>{body}</body></html>')
         if scripts:
-            page.add_script_tag(content=bundled(SITE / "hero.js", "iife"))
+            page.add_script_tag(content=bundled(HERO / "js" / "page.js", "iife"))
         return page, errors
 
     return opened
@@ -43,7 +43,7 @@ def opened(open_page):
 
 @pytest.mark.audit
 def test_what_is_kept_is_what_the_net_writes():
-    assert json.loads(write_hero(ROOT).read_text()) == json.loads(json.dumps(hero.texts()))
+    assert write_hero(ROOT).read_text(encoding="utf8") == hero.markup(hero.texts())
 
 
 def said(page):
@@ -53,7 +53,7 @@ def said(page):
 def test_a_cut_skip_is_the_switch_of_that_skip_alone(monkeypatch):
     """The loss of each net is that of torch with one skip off; texts differ from the whole net's by that alone."""
     monkeypatch.setattr(hero, "LENGTH", 3)
-    monkeypatch.setattr("plusx.nets.switched.held_out", lambda task: held_out(task)[:2])
+    monkeypatch.setattr(hero, "held_out", lambda task: held_out(task)[:2])
     made = hero.texts()
     net = load("characters")
     assert len(made["written"]) == len(made["loss"]) == 1 + 2 * net.task.layers

@@ -16,9 +16,10 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from book import FUNCTIONS, MADE, ORT, PACKAGE, _from_npm, export_nets
+from assets import PACKAGE, from_npm
 from browser import ROOT, sampled, serve
 from chapter_code import chapter_code
+from panels import FUNCTIONS, MADE, ORT, export_nets
 
 from plusx.measure.kept import Disagreement
 from plusx.panels.lanes import Challenge, Preset, lanes, race
@@ -67,7 +68,7 @@ def folder(nets, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lanes")
     for part in (*STYLES, *SCRIPTS, *WORKERS):
         shutil.copy(PACKAGE / part, folder)
-    shutil.copy(_from_npm(f"{ORT}/ort.wasm.bundle.min.mjs"), folder / "ort.wasm.bundle.min.js")
+    shutil.copy(from_npm(f"{ORT}/ort.wasm.bundle.min.mjs"), folder / "ort.wasm.bundle.min.js")
     files = {}
     for name, path in nets.items():
         shutil.copy(path, folder)

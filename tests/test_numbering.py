@@ -53,7 +53,7 @@ def test_previous_and_next_say_what_they_ask(soups):
 def test_a_chapter_without_a_card_stops_the_build():
     pages = {Path("index.html"): "", Path("chapters/21-new.html"): ""}
     with pytest.raises(ExtensionError, match="index.md has no card of 21-new.html"):
-        numbering.number_chapters(pages, Path())
+        numbering.number_chapters(None, pages, Path())
 
 
 MARKED = """async () => {

@@ -57,17 +57,19 @@ def test_colours_stand_out_and_more_so_those_with_words_at_their_lines(palette):
 
 def test_what_can_load_no_stylesheet_has_the_same_colours():
     (dark, _), accent = DARK, LIGHT["accent"]
-    missing = (ROOT / "site" / "404.html").read_text(encoding="utf8")
+    missing = (ROOT / "site" / "build" / "404.html").read_text(encoding="utf8")
     pairs = re.findall(r"light-dark\((#\w+), (#\w+)\)", missing)
     assert pairs == [(PAGE, dark["page"]), (LIGHT["ink"], dark["ink"]), (accent, dark["accent"])]
-    manifest = (ROOT / "site" / "app.webmanifest").read_text(encoding="utf8")
+    manifest = (ROOT / "site" / "features" / "offline" / "app.webmanifest").read_text(encoding="utf8")
     assert re.findall(r"#\w+", manifest) == [f"#{2 * PAGE[1:]}", accent]
     assert re.findall(r'fill="(#\w+)"', (ROOT / "images" / "favicon.svg").read_text())[0] == accent
 
 
 def test_no_other_stylesheet_or_script_of_a_page_has_a_colour_of_its_own():
-    files = [*ROOT.glob("site/*.*"), *ROOT.glob("src/**/*.*")]
-    files = [path for path in files if path.suffix in (".css", ".js") and path.name != "explore.css"]
+    files = [
+        path for folder in ("site", "src") for path in ROOT.glob(f"{folder}/**/*") if path.suffix in (".css", ".js")
+    ]
+    files = [path for path in files if path.name != "explore.css"]
     assert len(files) > 10
     own = {path.name: re.findall(r"#(?:[0-9a-f]{6}|[0-9a-f]{3})\b", path.read_text(encoding="utf8")) for path in files}
     own = {name: set(found) - {PAGE} for name, found in own.items()}

@@ -42,7 +42,7 @@ def solutions(site):
 
 def edition(name):
     """The folder of an edition, as `make student` and `make teacher` leave it."""
-    command = [sys.executable, ROOT / "site" / "build.py", "--edition", name]
+    command = [sys.executable, ROOT / "site" / "build" / "build.py", "--edition", name]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return ROOT / "_build" / name
@@ -223,7 +223,9 @@ def two_chapters(site, tmp_path_factory):
 
 
 def test_on_paper_each_explorer_is_a_picture_and_contents_give_pages(two_chapters, tmp_path, launch):
-    done = subprocess.run([sys.executable, ROOT / "site" / "pdf.py", two_chapters], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, ROOT / "site" / "build" / "pdf.py", two_chapters], capture_output=True, text=True
+    )
     out = two_chapters.with_name(f"plusx-{two_chapters.name}.pdf")
     assert done.returncode == 0 and int(re.search(r"(\d+) pages", done.stdout)[1]) > 30, done.stderr
     data = out.read_bytes()

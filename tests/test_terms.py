@@ -38,11 +38,11 @@ def test_a_term_that_the_glossary_does_not_have_stops_the_build():
         Path("chapters/glossary.html"): '<dt id="term-skip">skip</dt><dd><p>x</p></dd>',
         Path("chapters/01-a.html"): '<article><a href="glossary.html#term-skip">skip</a></article>',
     }
-    terms.explain(pages, Path())
+    terms.explain(None, pages, Path())
     assert '<div data-term="term-skip">x</div>' in pages[Path("chapters/01-a.html")]
     pages[Path("chapters/01-a.html")] = '<article><a href="glossary.html#term-stream">stream</a></article>'
     with pytest.raises(ExtensionError, match="01-a.html links to term-stream, which the glossary does not have"):
-        terms.explain(pages, Path())
+        terms.explain(None, pages, Path())
 
 
 @pytest.mark.parametrize("width, theme", sampled([(1280, "light"), (390, "dark")], [(390, "dark")]))

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import nbformat
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "site"))
-from book import keep_made  # noqa: E402
+sys.path += [str(Path(__file__).parents[1] / "site" / part) for part in ("build", "features")]
+from panels import keep_made  # noqa: E402
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"
 DECORATED = re.compile(r"^@evidence\(.*?^def (\w+)", re.M | re.S)

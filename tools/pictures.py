@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "site"))
+sys.path.insert(0, str(ROOT / "site" / "build"))
 from chromium import chromium  # noqa: E402
 
 SIZE = {"width": 1200, "height": 630}  # of a preview, in pixels

@@ -1,7 +1,7 @@
 """Diagram: a block's order as pieces of SVG that show an explorer's state, and whose parts press its controls.
 
-Here lives what is drawn, from a line as `plusx.order` reads it. js/diagram.js lets the parts be pressed, diagram.css says
-how they look; without the two it is a picture.
+Here lives what is drawn, from a line as `plusx.order` reads it. js/diagram.js lets the parts be pressed,
+diagram.css says how they look; without the two it is a picture.
 
 A value is off if it is False or 0, or if its label is off, none, no, identity, false or 0. Any other value is on. A
 tied part is on where its control's value is on; if it names labels, where the control has one of them. Pressing a part

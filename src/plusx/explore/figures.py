@@ -251,7 +251,7 @@ def table(figure: dict) -> str:
 
 
 def _cells(values: Any) -> list[str]:
-    if isinstance(values, np.ndarray):  # what js/states.js decodes, or a tie of four digits may fall the other way there
+    if isinstance(values, np.ndarray):  # what states.js decodes, or a tie of four digits may fall the other way there
         values = (upper_halves(values).astype(np.uint64) << np.uint64(32)).view(np.float64)
     return [value if isinstance(value, str) else number(value) for value in values]
 

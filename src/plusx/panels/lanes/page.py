@@ -12,7 +12,7 @@ import torch
 
 from ...explore.controls import Control
 from ...explore.diagram import draw
-from ...sphinx.markup import opening, states
+from ...explore.static import opening, states
 from ...training.step import examples
 from .kept import kept
 from .race import EVERY, KEPT, KINDS, filled

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from ...explore.controls import Control
 from ...explore.diagram import draw
+from ...explore.static import opening, states
 from ...nets.switched import VALUES, Seen, encode, examples
-from ...sphinx.markup import opening, states
 
 START = {
     "characters": dict(

@@ -1,0 +1,61 @@
+"""Where things are, and how a file of ours comes into the site.
+
+Here lives what the builder and the features share; nothing here knows a page.
+"""
+
+import sys
+from pathlib import Path
+
+from sphinx.errors import ExtensionError
+from sphinx.util.fileutil import copy_asset_file
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "plusx"
+NODE_MODULES = ROOT / "node_modules"
+sys.path += [str(ROOT / "site" / "features"), str(ROOT / "tools")]
+
+from bundle import bundled  # noqa: E402
+
+
+def from_npm(name: str) -> Path:
+    """A file that npm brings. ExtensionError: it has not."""
+    path = NODE_MODULES / name
+    if not path.exists():
+        raise ExtensionError(f"book: {path} is missing. Run `.venv/bin/npm ci --ignore-scripts` first.")
+    return path
+
+
+def ours(app) -> Path:
+    """The site's folder of our own files."""
+    return Path(app.outdir, "_static", "plusx")
+
+
+def carry(app, *files: Path) -> None:
+    """Put files into the site before its first page is written: a script with all that it imports."""
+
+    def put(app):
+        if app.builder.format != "html":
+            return
+        ours(app).mkdir(parents=True, exist_ok=True)
+        for file in files:
+            if file.suffix == ".js":
+                (ours(app) / file.name).write_text(bundled(file, "iife"), encoding="utf8")
+            else:
+                copy_asset_file(str(file), str(ours(app)))
+
+    app.connect("builder-inited", put)
+
+
+def load(app, *names: str, priority: int = 901) -> None:
+    """Let the page that is being written, or each if none is yet, load some of our files."""
+    for name in names:
+        if name.endswith(".css"):
+            app.add_css_file(f"plusx/{name}", priority=priority)
+        else:
+            app.add_js_file(f"plusx/{name}", defer="defer")
+
+
+def button(label: str, icon: str, press: str, tooltip: str) -> dict:
+    """A button for those above a page, as the theme takes it. press: JavaScript."""
+    look = {"type": "javascript", "label": f"{label}-button", "icon": f"fas {icon}", "javascript": press}
+    return look | {"tooltip": tooltip, "classes": "pst-navbar-icon pst-js-only"}

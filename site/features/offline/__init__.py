@@ -1,0 +1,51 @@
+"""The book kept on a reader's device: the list of files that offline-worker.js keeps, and the manifest of the app."""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from urllib.parse import quote
+
+from assets import carry, load
+
+HERE = Path(__file__).parent
+OFFER = re.compile(r'(<div class="px-offline" data-megabytes=")\d*"')
+WORKER = "offline-worker.js"  # it answers for addresses below its own, so it lies beside the first page
+
+
+def offer_to_keep(site: Path) -> None:
+    """Write what the first page's offer needs, if it makes one: again after any change to the site's files."""
+    first, worker = site / "index.html", site / WORKER
+    html = first.read_text(encoding="utf8")
+    if not OFFER.search(html):
+        return
+    shutil.copy(HERE / "app.webmanifest", site)
+    files = [path for path in sorted(site.rglob("*")) if path.is_file() and path.suffix != ".map" and path != worker]
+    files = [path for path in files if not path.name.startswith(".")]
+    megabytes = round(sum(path.stat().st_size for path in files) / 1e6)
+    first.write_text(OFFER.sub(rf'\g<1>{megabytes}"', html), encoding="utf8")
+    names = [path.relative_to(site).as_posix() for path in files]
+    digest = hashlib.sha256()
+    for name, path in zip(names, files):
+        digest.update(f"\0{name}\0".encode() + path.read_bytes())
+    settings = {"edition": digest.hexdigest()[:16], "files": ["./", *map(quote, names)]}
+    lines = [f"const {name} = {json.dumps(value)};\n" for name, value in settings.items()]
+    worker.write_text("".join(lines) + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")
+
+
+def _equip(app, pagename, templatename, context, doctree):
+    if OFFER.search(context.get("body") or ""):
+        load(app, "offline.css", "offline.js")
+
+
+def _finish(app, exception):
+    if not exception and app.builder.format == "html":
+        offer_to_keep(Path(app.outdir))
+
+
+def setup(app):
+    carry(app, HERE / "offline.css", HERE / "offline.js")
+    app.connect("html-page-context", _equip)
+    app.connect("build-finished", _finish, priority=950)  # when all files are as they will be
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

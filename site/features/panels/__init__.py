@@ -1,0 +1,148 @@
+"""Panels that compute in a reader's browser: the playground, the lanes, and the net on the first page.
+
+Here lives what their pages load: a panel's script and looks, its nets as ONNX and what runs them, made once for what
+they depend on. What a panel is and does is in `plusx.panels`.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from assets import PACKAGE, ROOT, from_npm, load, ours
+from sphinx.util.fileutil import copy_asset_file
+
+from plusx.sphinx.markup import equipped, found
+
+ORT = "onnxruntime-web/dist"
+NETS = ROOT / "chapters" / "data" / "playground"
+MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
+HERO = '<div class="px-hero"></div>'  # where a page wants the first page's net
+# The code of what they compute.
+PANELS = {
+    "playground": [PACKAGE / "nets" / "switched.py"],
+    "lanes": [PACKAGE / "training" / f"{name}.py" for name in ("step", "sorter", "data")],
+}
+# Of the lanes, a file each.
+FUNCTIONS = [f"{net}-{part}" for net in ("stack", "sorter") for part in ("begin", "step", "look")]
+
+
+def _equip(app, pagename, templatename, context, doctree):
+    """Give a page with a panel that computes its script, its nets and what runs them, and tell it their sizes."""
+    body = context.get("body") or ""
+    for kind in PANELS:
+        if found(body, kind):
+            _put_panel(app, kind, context)
+    if HERO in body:
+        _put_files(app, "hero", "hero.js")
+        net = write_hero(app.srcdir).read_text(encoding="utf8")
+        context["body"] = body.replace(HERO, net)
+
+
+def _put_panel(app, kind, context):
+    _put_files(app, kind, f"{kind}.js", f"{kind}-worker.js")
+    # Some servers do not know .mjs.
+    copy_asset_file(str(from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(ours(app) / "ort.wasm.bundle.min.js"))
+    files = {}
+    for name, path in export_nets(kind, app.srcdir).items():
+        copy_asset_file(str(path), str(ours(app)))
+        files[name] = {"url": path.name, "bytes": path.stat().st_size}
+    context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
+
+
+def _put_files(app, kind, *scripts):
+    panels = PACKAGE / "panels"
+    for asset in [panels / kind / f"{kind}.css", *(panels / "built" / name for name in scripts)]:
+        copy_asset_file(str(asset), str(ours(app)))
+    load(app, "explore.css", "diagram.css", f"{kind}.css", scripts[0], priority=500)
+
+
+def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
+    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net.
+
+    The nets lie in `MADE`, as long as nothing has changed that they depend on.
+    """
+    runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
+    makers = [*PANELS[kind], PACKAGE / "panels" / "onnx.py", PACKAGE / "panels" / kind / "export.py"]
+    weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
+    inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
+    kept = Path(srcdir) / "_build" / ".nets" / kind
+    kept.mkdir(parents=True, exist_ok=True)
+    files = {net: _made(kept / _named_after([*own, *makers], f"{net}.onnx")) for net, own in inputs.items()}
+    parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
+    if parts:  # by one process, which knows torch's exporter after the first
+        pairs = [str(word) for pair in parts.items() for word in pair]
+        subprocess.run([sys.executable, "-m", f"plusx.panels.{kind}.export", *pairs], check=True)
+    for net, part in parts.items():
+        part.rename(files[net])
+    files["runtime"] = kept / _named_after([runtime], "runtime.bin")
+    _put(files["runtime"], lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
+    for other in set(kept.iterdir()) - set(files.values()):
+        other.unlink()
+    return files
+
+
+def write_hero(srcdir: Path) -> Path:
+    """The file of the first page's net, with what it writes, from `MADE` or made once for what it depends on: 10 s."""
+    makers = [PACKAGE / "panels" / "hero" / "__main__.py", PACKAGE / "nets" / "switched.py"]
+    makers += [NETS / "characters.safetensors", PACKAGE / "explore" / "diagram.py"]
+    kept = Path(srcdir) / "_build" / ".hero"
+    kept.mkdir(parents=True, exist_ok=True)
+    net = _made(kept / _named_after(makers, "hero.html"))
+    _put(net, lambda part: subprocess.run([sys.executable, "-m", "plusx.panels.hero", part], check=True))
+    for other in set(kept.iterdir()) - {net}:
+        other.unlink()
+    return net
+
+
+def _named_after(paths, name: str) -> str:
+    """A name for a file that changes with these files and with the pins of what torch runs and exports by."""
+    pins = re.findall(r"^(?:torch|onnx).*", (ROOT / "requirements.txt").read_text(), re.M)
+    contents = [*(path.read_bytes() for path in paths), "\n".join(pins).encode()]
+    digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents))
+    return f"{digest.hexdigest()[:8]}-{name}"
+
+
+def _made(path: Path) -> Path:
+    """The file of this name in `MADE`, or the one that a build has to make."""
+    return MADE / path.name if (MADE / path.name).exists() else path
+
+
+def keep_made() -> None:
+    """Fill `MADE` anew."""
+    paths = [path for kind in PANELS for path in export_nets(kind, ROOT).values() if path.suffix == ".onnx"]
+    paths.append(write_hero(ROOT))
+    MADE.mkdir(exist_ok=True)
+    for path in paths:
+        if path.parent != MADE:
+            shutil.copy(path, MADE)
+    for other in set(MADE.iterdir()) - {MADE / path.name for path in paths}:
+        other.unlink()
+
+
+def _put(path: Path, write):
+    """Write a file that is not there yet, whole or not at all."""
+    if path.exists():
+        return
+    part = path.with_suffix(".part")
+    write(part)
+    part.rename(path)
+
+
+def made_ahead(book: Path, pages: list[Path]) -> list[tuple]:
+    """Calls that make what Sphinx would make later with one core idle: nets of panels, and the first page's texts."""
+    code = "".join(page.read_text(encoding="utf8") for page in pages)
+    calls = [(export_nets, kind, book) for kind in PANELS if f"from plusx.panels.{kind} " in code]
+    first = book / "index.md"
+    if first.exists() and HERO in first.read_text(encoding="utf8"):
+        calls.append((write_hero, book))
+    return calls
+
+
+def setup(app):
+    app.connect("html-page-context", _equip)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,0 +1,80 @@
+"""What a reader predicts, by a choice or by drawing: kept in the browser, shown at its question, and all of them as a
+table on the page that wants it.
+
+A prediction is a paragraph that begins with **Predict.**, and behind it choices, of which `data-right` marks those that
+were measured, or a place to draw (sketch.js). predict.js shows of the table what a reader has predicted.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from assets import carry, load
+
+# A question, and after it the name of what is drawn, its choices, or both: then the choices are for readers who cannot
+# draw, and have the same name.
+BOX = re.compile(
+    r'<p>((?:(?!</p>).)*)</p>\s*(?:<div class="plusx-sketch" id="([\w-]+)"[^>]*>\s*)?'
+    r'(?:<div class="px-choices">\s*(<details name="([\w-]+)".*?</details>)\s*</div>)?',
+    re.S,
+)
+CHOICE = re.compile(r'<details name="[\w-]+"( data-right)?>\s*<summary>(.*?)</summary>', re.S)
+PREDICT = "<strong>Predict.</strong>"
+PLACE = re.compile(r'(?<=<div class="px-believed">)\s*<p>.*?</p>', re.S)
+LINK = re.compile(r'<a class="reference internal" href="([^"#]+)"')
+TITLE = re.compile(r'<h1[^>]*>((?:(?!</h1>).)*?)<a class="headerlink"', re.S)
+TABLE = """
+<table class="px-claims" hidden>
+<thead><tr><th scope="col">question</th><th scope="col">I believed</th><th scope="col">measured</th></tr></thead>
+<tbody>{rows}</tbody>
+</table>
+"""
+ROW = """
+<tr data-box="{name}" hidden><td><small><a href="{href}#{name}">{title}</a></small> {question}</td>
+<td data-label="I believed">{choices}</td><td data-label="measured">{measured}</td></tr>"""
+
+
+def tabulate(app, pages: dict[Path, str], outdir: Path) -> None:
+    """Put the table where a page has the place for it, and name each box of choices, so that links lead there."""
+    for path, html in pages.items():
+        pages[path] = PLACE.sub(lambda empty, path=path: empty[0] + TABLE.format(rows=_rows(path, pages)), html)
+    for path, html in pages.items():
+        pages[path] = BOX.sub(_named, html)
+
+
+def _rows(place: Path, pages: dict[Path, str]) -> str:
+    """A row for each prediction, in the order of the contents beside the page."""
+    order = dict.fromkeys((place.parent / link).resolve() for link in LINK.findall(pages[place]))
+    found = {path.resolve(): html for path, html in pages.items()}
+    return "".join(
+        _row(os.path.relpath(path, place.parent), TITLE.search(found[path])[1], box)
+        for path in order
+        for box in BOX.finditer(found.get(path, ""))
+        if box[1].startswith(PREDICT) and (box[2] or box[4])
+    )
+
+
+def _named(box: re.Match) -> str:
+    return box[0] if box[2] or not box[4] else box[0].replace('"px-choices"', f'"px-choices" id="{box[4]}"')
+
+
+def _row(href: str, title: str, box: re.Match) -> str:
+    name, words = box[2] or box[4], CHOICE.findall(box[3] or "")
+    # A choice may give its reason after a colon, which no measurement settles.
+    measured = "; ".join(text.split(": ")[0] for right, text in words if right)
+    shown = "".join(f"<span hidden>{text}</span>" for _, text in words)
+    question = box[1].removeprefix(PREDICT).strip()
+    return ROW.format(name=name, href=href, title=title, question=question, choices=shown, measured=measured)
+
+
+def _equip(app, pagename, templatename, context, doctree):
+    for name, place in {"predict": "px-(choices|believed)", "sketch": "plusx-sketch"}.items():
+        if re.search(f'class="{place}"', context.get("body") or ""):
+            load(app, f"{name}.css", f"{name}.js", priority=902)
+
+
+def setup(app):
+    carry(app, *(Path(__file__).with_name(f"{name}{end}") for name in ("predict", "sketch") for end in (".css", ".js")))
+    app.connect("html-page-context", _equip)
+    app.connect("pages-written", tabulate)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,58 @@
+"""Read, the default, folds a chapter's code and what it measured behind badges; Lab has all of it open.
+
+A switch above each page with code, remembered. reading-early.js and coming.js stand in the page's head: it knows before
+it is drawn what is folded, and what is laid out later.
+"""
+
+import re
+from pathlib import Path
+
+from assets import button, carry, load
+from pages import Edit, edit
+
+HERE = Path(__file__).parent
+OPEN_CELL = r'<div class="cell ((?![^"]*tag_hide-)[^"]*)">'  # one that no tag folds
+
+
+def _foldable(cell: re.Match) -> str:
+    """A cell that *Read* folds behind a badge, unless its code carries an idea (stage)."""
+    classes, lines = cell[1], int(cell[3])
+    if "px-idea" in classes:
+        return f'<div class="cell px-open {classes}">\n{cell[2]}'
+    what = "measured" if "tag_nbval-check-output" in classes else f"code, {lines} line{'s' if lines > 1 else ''}"
+    badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
+    return f'<div class="cell px-fold {classes}">\n{badge}\n{cell[2]}'
+
+
+FOLDS = Edit(
+    "cells that Read folds",
+    OPEN_CELL.replace("cell (", "cell (?!px-open|px-fold)(")
+    + r'\s*(<div class="cell_input\b.*?<pre[^>]*--lines:(\d+)">)',
+    _foldable,
+    times=lambda html: len(re.findall(OPEN_CELL, html)),
+)
+
+
+def fold(app, pages: dict, outdir: Path) -> None:
+    """Every cell with code, in the texts of all pages."""
+    for path, html in pages.items():
+        pages[path] = edit(html, path.name, [FOLDS])
+
+
+def _equip(app, pagename, templatename, context, doctree):
+    if 'class="cell_input' not in (context.get("body") or ""):
+        return
+    for name in ("reading-early.js", "coming.js"):
+        app.add_js_file(None, body=(HERE / name).read_text(encoding="utf8"))
+    load(app, "reading.js")
+    tooltip = "Lab: all code and measurements open"
+    context["header_buttons"].append(button("reading", "fa-flask", "plusx.reading()", tooltip))
+
+
+def setup(app):
+    carry(app, HERE / "reading.css", HERE / "reading.js")
+    app.connect("builder-inited", lambda app: load(app, "reading.css"))
+    # After the theme (priority 501) has begun the list of buttons.
+    app.connect("html-page-context", _equip, priority=600)
+    app.connect("pages-written", fold)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,114 @@
+"""The Sphinx extension for what of a chapter is in sight: where its explorers stand, and which code carries an idea.
+
+An explorer and the text that speaks of it become a stage and its script: stage.css lets the explorer stand beside the
+text, and stage.js lets a paragraph set its state. Nothing is moved: keyboards, screen readers, paper and slides have
+the order that the notebook has.
+"""
+
+import re
+from pathlib import Path
+
+import nbformat
+from assets import carry, load
+from docutils import nodes
+
+from plusx.sphinx.markup import found as found_in
+
+WORDS = 60  # that a text has at least, if its explorer is to stand beside it
+TEXT = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list)
+OPEN_OR_CLOSE = re.compile(r"<(/?)(?:div|details)\b")
+IDEA = 15  # lines that code may have to stay open in Read, where no cell is called an idea
+WIDE = "full-width"  # the theme folds the page's contents beside what has this class
+
+
+def holds_explorer(node) -> bool:
+    """Whether a node is a cell that shows an explorer."""
+    if node.get("nb_element") != "cell_code":
+        return False
+    return any(found_in(raw.astext(), "explore") for raw in node.findall(nodes.raw))
+
+
+def ideas(notebook) -> set[int]:
+    """The places of the cells whose code carries an idea.
+
+    Their ids begin with "idea"; in a notebook without such, they are short definitions that measure nothing.
+    """
+    code = {i: cell for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
+    called = {i for i, cell in code.items() if cell.id.startswith("idea")}
+    return called or {i for i, cell in code.items() if _defines(cell)}
+
+
+def _defines(cell) -> bool:
+    short = len(cell.source.splitlines()) <= IDEA and "@evidence" not in cell.source
+    return short and bool(re.search(r"^(class|def) ", cell.source, re.M)) and not cell.metadata.get("tags")
+
+
+def _put_on_stage(section) -> None:
+    """Wrap each explorer of a section and the text that speaks of it, where there is enough."""
+    children = section.children
+    cells = [i for i, child in enumerate(children) if isinstance(child, nodes.Element) and holds_explorer(child)]
+    if not cells:
+        return
+    subsections = [i for i, child in enumerate(children) if isinstance(child, nodes.section)]
+    end = min(subsections, default=len(children))
+    asked = _predictions(children)
+    for k, at in reversed(list(enumerate(cells))):
+        since = cells[k - 1] + 1 if k else 1  # after the explorer before it, or the title
+        between = [(first, last) for first, last in asked if since <= first < at]
+        # What stands between two explorers speaks of the first, but a prediction is about the second.
+        begin = between[-1][1] + 1 if between else at if k else since
+        _wrap(section, begin, at, end)
+        end = between[0][0] - 1 if between else at
+
+
+def _wrap(section, begin: int, at: int, end: int) -> None:
+    """Put the cell at `at` on a stage beside the children around it, from `begin` to before `end`."""
+    stage = section.children[at]
+    parts = section.children[begin:at], section.children[at + 1 : end]
+    words = sum(len(child.astext().split()) for part in parts for child in part if isinstance(child, TEXT))
+    if words < WORDS:
+        return
+    stage["classes"].append("px-stage")
+    before, after = (nodes.container("", *part, classes=["px-words"]) for part in parts)
+    section.children[begin:end] = []
+    section.insert(begin, nodes.container("", before, stage, after, classes=["px-script"]))
+
+
+def _predictions(children) -> list[tuple[int, int]]:
+    """The first and last places of each prediction: raw nodes around the text of its options."""
+    found, depth = [], 0
+    for i, child in enumerate(children):
+        tags = OPEN_OR_CLOSE.findall(child.astext()) if isinstance(child, nodes.raw) else []
+        if tags and not depth:
+            first = i
+        depth += sum(-1 if closes else 1 for closes in tags)
+        if tags and not depth:
+            found.append((first, i))
+    return found
+
+
+def _place(app, doctree, docname):
+    source = app.env.doc2path(docname)
+    if app.builder.format != "html" or not source.endswith(".ipynb"):
+        return
+    open_cells = ideas(nbformat.read(source, as_version=4))
+    for cell in doctree.findall(nodes.container):
+        if holds_explorer(cell):
+            cell["classes"].append(WIDE)
+        if cell.get("nb_element") == "cell_code" and cell["cell_index"] in open_cells:
+            cell["classes"].append("px-idea")
+    for section in list(doctree.findall(nodes.section)):
+        _put_on_stage(section)
+
+
+def _equip(app, pagename, templatename, context, doctree):
+    if 'class="px-script' in (context.get("body") or ""):
+        load(app, "stage.js")
+
+
+def setup(app):
+    carry(app, *(Path(__file__).with_name(name) for name in ("stage.css", "stage.js")))
+    app.connect("builder-inited", lambda app: load(app, "stage.css", priority=902))
+    app.connect("doctree-resolved", _place)
+    app.connect("html-page-context", _equip)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

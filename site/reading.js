@@ -1,9 +1,0 @@
-/* Read, the default, or Lab: in the page's head, so that what Read folds is never seen open. book.js does the rest. */
-(() => {
-  const { dataset } = document.documentElement;
-  try {
-    dataset.reading = localStorage.getItem("reading") ?? "read";
-  } catch {
-    dataset.reading = "read"; // no storage, as in a frame of another site
-  }
-})();
