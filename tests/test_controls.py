@@ -143,6 +143,17 @@ def test_controls_and_parameters_must_agree(abbreviations, message):
     assert message in str(caught.value)
 
 
+class Net:
+    def draw(self, depth):
+        return depth
+
+
+@pytest.mark.parametrize("function", [Net().draw, lambda **named: named, lambda *given, depth=2: depth])
+def test_functions_of_all_forms_that_interact_takes(function):
+    (depth,) = bind(function, {"depth": [1, 2]})
+    assert (depth.name, depth.values) == ("depth", (1, 2))
+
+
 def test_an_explorer_needs_a_control():
     with pytest.raises(ExploreError, match="has no controls"):
         bind(lambda: None, {})

@@ -69,7 +69,8 @@ def test_an_error_names_the_state_and_is_told_again():
     for _ in range(2):
         widget.answer({"state": [1, 0, 4, 0]})
         (content, buffers) = sent.pop()
-        why = "explore: scene(skip=on, activation=relu, depth=13, extra=0) raised ValueError: thirteen"
+        why = "explore: scene(skip=on, activation=relu, depth=13, extra=0) raised ValueError: thirteen. "
+        why += "Mend the function for this state, or leave its value out of the control."
         assert content == {"state": (1, 0, 4, 0), "error": why} and not buffers
 
 
@@ -323,7 +324,10 @@ def test_what_has_no_picture_still_lives_and_says_why(display, trace, why):
 
 def test_a_start_that_fails_leaves_a_sentence(display):
     bundle = display(scene, **{**CONTROLS, "depth": [13, 1]})
-    assert "at its start (skip: on, activation: relu, depth: 13, extra: 0), has no result" in bundle["text/html"]
+    assert (
+        "at its start (skip: on, activation: relu, depth: 13, extra: 0), has no result. explore: "
+        in bundle["text/html"]
+    )
     assert bundle["text/html"] == f"<p>{bundle['text/plain']}</p>"
 
 

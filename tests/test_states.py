@@ -84,7 +84,7 @@ def test_each_state_has_its_own_diagram():
 
 def test_what_is_equal_and_of_another_type_stays_apart():
     def f(a):
-        return dict(data=[dict(y=[1])], layout=dict(title="t", xaxis=dict(showgrid=a, nticks=2)))
+        return dict(data=[dict(y=[1])], layout=dict(title="t", meta=a, xaxis=dict(nticks=2)))
 
     check(explorer(f, a=[True, 1]))
 

@@ -8,7 +8,7 @@ import pytest
 from decoding import decode, state
 from hub.reader import sizes
 
-from plusx.explore import ExploreError, static
+from plusx.explore import static
 from plusx.explore.controls import bind
 from plusx.explore.states import DEFAULT, Explorer
 
@@ -151,8 +151,7 @@ def test_the_bundle_is_the_smallest_that_draws_every_state():
     kinds = {"basic": "scatter", "cartesian": "contour", "gl3d": "surface"}
     for bundle, kind in kinds.items():
         assert f'data-bundle="{bundle}"' in fragment(sometimes, kind=["none", kind], a=True)
-    with pytest.raises(ExploreError, match="sometimes mixes contour, surface, which no bundle of plotly draws"):
-        fragment(sometimes, kind=["contour", "surface"], a=True)
+    assert 'data-bundle="whole"' in fragment(sometimes, kind=["contour", "surface"], a=True)
 
 
 def test_a_scale_bar_runs_from_the_least_to_the_greatest_colour():

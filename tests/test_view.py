@@ -104,6 +104,39 @@ def test_plotly_waits_for_a_sign_of_the_reader(page_of, sign):
     assert errors == []
 
 
+# ---- all that plotly draws without another host ----------------------------------------------------------------------
+
+OTHERS = {
+    "polar": dict(type="scatterpolar", r=[1, 2, 3], theta=[0, 90, 180]),
+    "sankey": dict(
+        type="sankey", node=dict(label=["x", "skip", "F"]), link=dict(source=[0, 0], target=[1, 2], value=[2, 1])
+    ),
+    "image": dict(type="image", z=[[[255, 0, 0], [0, 255, 0]]]),
+    "pie": dict(type="pie", labels=["skip", "F"], values=[2, 1]),
+    "dates": dict(x=["2026-01-01", "2026-01-09"], y=[1, 2]),
+    "solid": dict(type="scatter3d", x=[1, 2], y=[1, 2], z=[1, 2]),
+}
+
+
+def test_other_kinds_of_traces_are_drawn_with_their_words_and_data(page_of):
+    def drawn(kind):
+        layout = dict(title=f"This is {kind}")
+        return dict(data=[OTHERS[kind]], layout=layout | (dict(xaxis=dict(type="date")) if kind == "dates" else {}))
+
+    page, errors = page_of(drawn, kind=[*OTHERS])
+    page.get_by_text("Data of this picture").click()
+    for kind in OTHERS:
+        page.get_by_role("combobox").select_option(label=kind)
+        settle(page)
+        assert result(page) == f"This is {kind}"
+        size = page.evaluate("""() => { const { width, height } =
+          document.querySelector('.px-plot .main-svg').getBoundingClientRect(); return width * height; }""")
+        assert size > 1000 and page.locator(".px-plot .plot-container").is_visible()
+        tables = page.evaluate("document.querySelector('.px-table').textContent")
+        assert ("skip" in tables) == (kind in ("sankey", "pie")), tables
+    assert errors == []
+
+
 # ---- what was there before -----------------------------------------------------------------------------------------
 
 
@@ -252,7 +285,7 @@ def scales(kind):
         return dict(data=[grid, spot], layout=dict(title=kind, yaxis=dict(range=[0, 1])))
     y = {"log": [0, 1e-3, 1e-2], "reversed": [1, 2, 3], "bars": [5, 6, 7], "names": [1, 2, 3]}[kind]
     axis = {"log": dict(type="log", range=[-9, 9], tickvals=[1]), "reversed": dict(range=[9, 0])}
-    trace = dict(x=["a", "b", "c"], y=y, type="bar" if kind == "bars" else "scatter", mode="lines")
+    trace = dict(x=["a", "b", "c"], y=y, **(dict(type="bar") if kind == "bars" else dict(mode="lines")))
     if kind == "names":
         trace = dict(x=[1, 2, 3], y=["a", "b", "c"], type="bar", orientation="h")
     return dict(data=[trace], layout=dict(title=kind, yaxis=axis.get(kind, dict(range=[0, 99]))))

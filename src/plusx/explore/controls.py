@@ -41,15 +41,19 @@ def bind(function, abbreviations: dict[str, Any]) -> tuple[Control, ...]:
     """One `Control` per abbreviation, checked against the function's signature."""
     parameters = inspect.signature(function).parameters
     call = f"{function.__name__}({', '.join(parameters)})"
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in abbreviations:
-        if name not in parameters:
+        if name not in parameters and not takes_any:
             raise ExploreError(f"explore: control '{name}' is no parameter of {call}. Rename one of the two.")
     for name, parameter in parameters.items():
-        if name not in abbreviations and parameter.default is parameter.empty:
+        is_one = parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if is_one and name not in abbreviations and parameter.default is parameter.empty:
             raise ExploreError(f"explore: {call} has no control for '{name}'. Add one, or give it a default.")
     if not abbreviations:
         raise ExploreError(f"explore: {call} has no controls. Add one, as in @explore(skip=True).")
-    return tuple(_control(name, given, parameters[name].default) for name, given in abbreviations.items())
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    none = inspect.Parameter.empty
+    return tuple(_control(name, given, defaults.get(name, none)) for name, given in abbreviations.items())
 
 
 def _control(name: str, given: Any, default: Any) -> Control:

@@ -3,9 +3,12 @@
 Here live the base layout, the colours and the data table. Drawing is in `live`, `static` and `still`.
 """
 
+import datetime
+import functools
 import html
+import json
 import re
-from decimal import ROUND_HALF_UP, Context
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -35,6 +38,12 @@ MEANINGS = {
     "signal": "C2",
 }
 HEIGHT = 400
+FLAT = ("scatter", "bar", "heatmap", "contour")
+# plotly asks other hosts for a map's tiles and coastlines.
+_MAPS = {"scattergeo", "choropleth"} | {
+    f"{kind}map{end}" for kind in ("scatter", "density", "choropleth") for end in ("", "box")
+}
+_LARGEST = 2**53  # beyond, float64 has not every whole number
 _COLOUR = re.compile(r"colou?r(way|scale|s)?$")  # the keys of plotly that hold colours
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
@@ -85,18 +94,39 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
             f"explore: {where} returned {_brief(returned)}; "
             "return a plotly figure or dict(data=[...], layout=dict(title=...))."
         )
+    if returned.get("frames"):
+        raise ExploreError(
+            f"explore: {where} returned {len(returned['frames'])} frames, which an explorer does not play. "
+            "Give what changes from frame to frame a control."
+        )
     given = {key: value for key, value in returned.get("layout", {}).items() if key != "template"}
     layout = coloured(_plain(given, f"{where}: layout", arrays=False), MEANINGS)
     title = layout.pop("title", {}).get("text")
     if not isinstance(title, str) or not title.strip():
-        raise ExploreError(f"explore: {where} returned no layout.title; say the result of this state in it.")
+        raise ExploreError(
+            f"explore: {where} returned no layout.title; say the result of this state in it, "
+            'as in figure.update_layout(title=f"With the skip the signal keeps {ratio:.0%}").'
+        )
+    for i, image in enumerate(layout.get("images", ())):
+        if re.match(r"(\w+:)?//", str(image.get("source"))):
+            raise ExploreError(
+                f"explore: {where}: layout.images[{i}].source is on another host, which a page does not ask. "
+                "Give the picture itself, as px.imshow and data URIs do."
+            )
     traces = [_plain(trace, f"{where}: data[{i}]", arrays=True) for i, trace in enumerate(returned["data"])]
     data = coloured(traces, MEANINGS)
     for i, trace in enumerate(data):
+        if trace.get("type") in _MAPS:
+            raise ExploreError(
+                f"explore: {where}: data[{i}] is a {trace['type']}, whose map plotly fetches from another host, "
+                "which a page does not ask. Draw the outlines yourself, as lines of a scatter."
+            )
+        _say_dates(trace, layout)
         _check_lengths(trace, f"{where}: data[{i}]")
         _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
             trace["text"] = [label or " " for label in trace["text"]]
+    _validate(data, layout, where)
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
     else:
@@ -122,8 +152,59 @@ def _say_defaults(trace: dict):
         trace.setdefault("line", {}).setdefault("simplify", False)
 
 
+def _say_dates(trace: dict, layout: dict):
+    """Dates came as their words; an axis that has some is told so, for the still as for plotly."""
+    for key in "xy":
+        if isinstance(values := trace.get(key), list) and values and all(isinstance(v, _Date) for v in values):
+            layout.setdefault(f"{key}axis{trace.get(f'{key}axis', key)[1:]}", {}).setdefault("type", "date")
+
+
+class _Date(str):
+    """A date as plotly takes it."""
+
+
+def _validate(data: list, layout: dict, where: str):
+    """Refuse what plotly.py refuses: keys and words that plotly does not know, colours that are none."""
+    wanted = json.dumps([_outline(data), _outline(layout)], sort_keys=True)
+    if wrong := _invalid(wanted):
+        raise ExploreError(f"explore: {where}: {wrong}")
+
+
+_FREE = {"text", "name", "title", "ticktext", "hovertemplate", "hovertext", "texttemplate", "label", "labels", "source"}
+
+
+def _outline(node: Any, key: str = "") -> Any:
+    """A figure less its numbers and what of its words is free: equal outlines are both valid, or neither is."""
+    if isinstance(node, dict):
+        return {key: _outline(value, key) for key, value in node.items() if key not in _FREE or key == "title"}
+    if isinstance(node, np.ndarray):
+        return [[1.0]] if node.ndim > 1 else [1.0]
+    if isinstance(node, list):
+        if _COLOUR.search(key) or any(isinstance(each, (dict, list, np.ndarray)) for each in node):
+            return [_outline(each, key) for each in node]
+        return [] if len(node) > 2 else node  # names of points, while two words are a range
+    return node
+
+
+@functools.cache
+def _invalid(outline: str) -> str:
+    """What plotly.py says against a figure with this outline; "" if nothing."""
+    import plotly.graph_objects as go
+
+    words = {**COLOURS, "ink": "#000", "muted": "#000", "grid": "#000", "page": "#fff"}
+    data, layout = (coloured(part, words) for part in json.loads(outline))
+    try:
+        go.Figure(data, layout)
+    except ValueError as error:
+        return " ".join(str(error).split("\n\n")[0].split())
+    return ""
+
+
 def _check_lengths(trace: dict, where: str):
     x, y, z = (trace.get(key) for key in "xyz")
+    kind = trace.get("type", "scatter")
+    if kind not in (*FLAT, "surface"):
+        return
     if z is None:
         if x is not None and y is not None and len(x) != len(y):
             raise ExploreError(f"explore: {where} has {len(x)} x and {len(y)} y. Make them match.")
@@ -140,7 +221,10 @@ def _check_lengths(trace: dict, where: str):
 
 def _plain(node: Any, where: str, arrays: bool) -> Any:
     if hasattr(node, "detach"):  # a torch tensor, without importing torch
-        node = node.detach().cpu().numpy()
+        node = node.detach().cpu()
+        node = (node.float() if "float" in str(node.dtype) and node.element_size() < 4 else node).numpy()
+    if hasattr(node, "to_numpy"):  # a column of pandas
+        node = node.to_numpy()
     if isinstance(node, dict) and "bdata" in node:  # plotly's own binary form
         import base64
 
@@ -153,12 +237,20 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
         return plain
     if isinstance(node, np.ndarray):
         if arrays and node.dtype.kind in "iuf" and node.ndim:
+            if node.dtype.kind in "iu" and node.size:
+                _check_whole((node.min(), node.max()), where)
             return node.astype(np.float64)
-        node = node.tolist()
+        node = [*node] if node.dtype.kind == "M" and node.ndim else node.tolist()
     if isinstance(node, (list, tuple)):
-        if arrays and (numbers := _numbers(node)) is not None:
+        if arrays and (numbers := _numbers(node, where)) is not None:
             return numbers
         return [_plain(value, f"{where}[{i}]", arrays) for i, value in enumerate(node)]
+    if isinstance(node, np.datetime64):
+        return None if np.isnat(node) else _Date(np.datetime_as_string(node, unit="auto"))
+    if isinstance(node, (datetime.date, datetime.datetime)):  # pandas' Timestamp is one
+        return _Date(node.isoformat())
+    if isinstance(node, Decimal):
+        node = float(node)
     if isinstance(node, np.generic):
         node = node.item()
     if node is None or isinstance(node, (str, bool, int)):
@@ -170,13 +262,24 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
     raise ExploreError(f"explore: {where} is {_brief(node)}, which plotly cannot draw. Use numbers, strings or arrays.")
 
 
-def _numbers(values: list | tuple) -> np.ndarray | None:
+def _check_whole(numbers, where: str):
+    """Refuse whole numbers that float64 does not have."""
+    for one in numbers:
+        if abs(int(one)) > _LARGEST:
+            raise ExploreError(
+                f"explore: {where} has {one}, beyond 2**53, where float64 lacks whole numbers. "
+                "Subtract what all have in common, or give words."
+            )
+
+
+def _numbers(values: list | tuple, where: str) -> np.ndarray | None:
     """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
     flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
     if not flat or not all(
-        v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat
+        v is None or isinstance(v, (int, float, Decimal, np.number)) and not isinstance(v, bool) for v in flat
     ):
         return None
+    _check_whole((v for v in flat if isinstance(v, (int, np.integer))), where)
     try:
         return np.array(values, dtype=np.float64)
     except ValueError:  # rows of unequal length
@@ -225,7 +328,10 @@ def table(figure: dict) -> str:
     """The figure's data as HTML tables; traces over the same x share one, a grid has its own."""
     parts: list[tuple] = []  # what traces share, caption, header, columns
     for index, trace in enumerate(figure["data"]):
-        if trace.get("x") is None or trace.get("y") is None or trace.get("hoverinfo") == "skip":
+        if trace.get("hoverinfo") == "skip":
+            continue
+        if trace.get("x") is None or trace.get("y") is None:
+            parts += _columns(trace, trace.get("name") or f"series {index + 1}")
             continue
         x, y = (_cells(trace[key]) for key in "xy")
         x_title, y_title = (_axis_title(figure, trace, key) for key in "xy")
@@ -248,6 +354,17 @@ def table(figure: dict) -> str:
         + "</tbody></table>"
         for _, caption, header, columns in parts
     )
+
+
+def _columns(trace: dict, name: str) -> list[tuple]:
+    """Tables of what else a trace holds, in itself or one level down: lists of one length side by side."""
+    found: dict[int, list] = {}
+    for key, value in trace.items():
+        for inner, values in value.items() if isinstance(value, dict) else [("", value)]:
+            plain = isinstance(values, (list, np.ndarray)) and all(isinstance(v, (str, float)) for v in values)
+            if plain and len(values) and not _COLOUR.search(inner or key):
+                found.setdefault(len(values), []).append((f"{key} {inner}".strip(), _cells(values)))
+    return [(None, name, [*heads], [*columns]) for heads, columns in (zip(*each) for each in found.values())]
 
 
 def _cells(values: Any) -> list[str]:

@@ -8,7 +8,7 @@ import html
 from matplotlib.colors import to_hex
 
 from .figures import COLOURS, NEUTRALS, number
-from .still import colours, corners, limits, outline
+from .still import DRAWN, colours, corners, limits, outline
 
 _DASHES = {"dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4", "longdashdot": "11 3 2 3"}
 _RADIUS = 4  # of a marker, in pixels
@@ -16,7 +16,7 @@ _RADIUS = 4  # of a marker, in pixels
 
 def for_page(figure: dict) -> dict:
     """The normalised figure without plotly's legend and colour scales, and without the room for them."""
-    data = [{**trace, "showscale": False} if trace.get("z") is not None else trace for trace in figure["data"]]
+    data = [{**trace, "showscale": False} if _has_scale(trace) else trace for trace in figure["data"]]
     layout = {**figure["layout"], "showlegend": False}
     if "scene" not in layout:
         layout["margin"] = {**layout["margin"], "t": 12}
@@ -36,11 +36,13 @@ def legend(figure: dict, turns: bool = False) -> str:
         if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
     ]
     shown = figure["layout"].get("showlegend", len(entries) > 1)
-    scales = [
-        _scale_bar(trace) for trace in figure["data"] if trace.get("z") is not None and trace.get("showscale", True)
-    ]
+    scales = [_scale_bar(trace) for trace in figure["data"] if _has_scale(trace) and trace.get("showscale", True)]
     hint = "<span>Drag the picture to turn it.</span>" if turns and "scene" in figure["layout"] else ""
     return "".join(entries if shown else []) + "".join(scales) + hint
+
+
+def _has_scale(trace: dict) -> bool:
+    return trace.get("z") is not None and trace.get("type") in DRAWN
 
 
 def _scale_bar(trace: dict) -> str:

@@ -75,7 +75,7 @@ class Live(anywidget.AnyWidget):
             self.computed[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
             shown = markup(explorer, tag, start[0], as_seen(start[1]), _still(explorer, start[1]))
         except ExploreError as error:
-            start, empty = None, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
+            start, empty = error, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
             shown = markup(explorer, tag, str(error), empty, "")
         super().__init__(markup=shown)
         self.kept = saved(explorer, start)

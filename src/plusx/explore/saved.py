@@ -8,6 +8,7 @@ import base64
 import html
 import re
 
+from .controls import ExploreError
 from .figures import table
 from .legend import for_page, legend
 from .states import Explorer
@@ -50,11 +51,11 @@ def show(widget):
     display({"text/html": page, "text/plain": ""}, raw=True)
 
 
-def saved(explorer: Explorer, start: tuple[str, dict] | None) -> dict[str, str]:
-    """MIME type to content. start: title and figure of the start state, None where its function failed."""
+def saved(explorer: Explorer, start: tuple[str, dict] | ExploreError) -> dict[str, str]:
+    """MIME type to content. start: title and figure of the start state, or why it has none."""
     state = ", ".join(f"{c.title}: {c.labels[c.start]}" for c in explorer.controls)
-    if start is None:
-        text = f"{explorer.title}, at its start ({state}), has no result. To see why, run the notebook up to this cell."
+    if isinstance(start, ExploreError):
+        text = f"{explorer.title}, at its start ({state}), has no result. {start}"
         return {"text/plain": text, "text/html": f"<p>{html.escape(text)}</p>"}
     title, figure = start
     what = f"The explorer “{explorer.title}” at its start ({state})."

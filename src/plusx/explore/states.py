@@ -74,7 +74,10 @@ class Explorer:
         try:
             returned = self.function(**{c.name: c.values[i] for c, i in zip(self.controls, state)})
         except Exception as error:
-            raise ExploreError(f"explore: {where} raised {type(error).__name__}: {error}") from error
+            raise ExploreError(
+                f"explore: {where} raised {type(error).__name__}: {error}. "
+                "Mend the function for this state, or leave its value out of the control."
+            ) from error
         title, figure = normalise(returned, where)
         if "diagram" in figure:
             figure["diagram"] = draw(figure["diagram"], self.controls, state)

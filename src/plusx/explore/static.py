@@ -7,13 +7,13 @@ import html
 import json
 
 from ..sphinx.markup import opening, states
-from .controls import Control, ExploreError
+from .controls import Control
 from .figures import table
 from .legend import for_page, legend
 from .states import Explorer
-from .still import still
+from .still import DRAWN, still
 
-# What each of plotly's bundles draws, smallest first.
+# What each of plotly's bundles draws, smallest first; anything else wants plotly "whole".
 _BUNDLES = {
     "basic": {"scatter", "bar"},
     "cartesian": {"scatter", "bar", "heatmap", "contour"},
@@ -27,10 +27,7 @@ def fragment(explorer: Explorer) -> str:
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
     types = {trace.get("type", "scatter") for _, each in results for trace in each["data"]}
-    bundle = next((name for name, drawn in _BUNDLES.items() if types <= drawn), None)
-    if bundle is None:
-        mixed = ", ".join(sorted(types))
-        raise ExploreError(f"explore: {explorer.name} mixes {mixed}, which no bundle of plotly draws. Split it in two.")
+    bundle = next((name for name, drawn in _BUNDLES.items() if types <= drawn), "whole")
     stills = "\n".join(still_picture(explorer, figure, look, width) for look, width in (("wide", 720), ("narrow", 360)))
     tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, data_bundle=bundle)
     return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n")
@@ -42,8 +39,12 @@ def as_seen(figure: dict) -> dict:
 
 
 def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> str:
-    """The first picture, for a "wide" or a "narrow" page."""
-    return f'<div class="px-still px-{look}">{still(figure, width, f"{explorer.name}-{look[0]}")}</div>'
+    """The first picture, for a "wide" or a "narrow" page; words where plotly draws what matplotlib does not."""
+    if {trace.get("type", "scatter") for trace in figure["data"]} <= DRAWN:
+        drawn = still(figure, width, f"{explorer.name}-{look[0]}")
+    else:
+        drawn = "<p>This picture needs JavaScript; its result stands above it, and its data below.</p>"
+    return f'<div class="px-still px-{look}">{drawn}</div>'
 
 
 def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end: str = "") -> str:

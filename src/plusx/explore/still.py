@@ -1,7 +1,7 @@
 """Still: a figure's first picture as inline SVG, there before any script runs.
 
-Here lives the translation from plotly's terms to matplotlib's, for the trace types the chapters
-use. It follows the layout closely enough that nothing jumps when plotly takes over.
+Here lives the translation from plotly's terms to matplotlib's, for traces of the types `DRAWN`. It follows the layout
+closely enough that nothing jumps when plotly takes over.
 """
 
 import io
@@ -10,6 +10,7 @@ import re
 import matplotlib
 import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
@@ -19,7 +20,9 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from .controls import ExploreError
-from .figures import COLOURS, NEUTRALS, coloured
+from .figures import COLOURS, FLAT, NEUTRALS, coloured
+
+DRAWN = {*FLAT, "surface"}
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
@@ -63,8 +66,13 @@ _RC = {
 
 
 def still(figure: dict, width: int, prefix: str) -> str:
-    """The normalised figure as SVG of `width` pixels; `prefix` keeps its ids apart on the page."""
-    figure = coloured(figure, _STANDINS)
+    """The normalised figure as SVG of `width` pixels; `prefix` keeps its ids apart on the page.
+
+    ExploreError: a part of it, which the message names, has no still picture.
+    """
+    if others := sorted({trace.get("type", "scatter") for trace in figure["data"]} - DRAWN):
+        raise ExploreError(f"explore: no still picture for a trace of type '{others[0]}'.")
+    figure = coloured(_dated(figure), _STANDINS)
     layout = figure["layout"]
     height = layout["height"]
     with matplotlib.rc_context(_RC):
@@ -102,6 +110,31 @@ def still(figure: dict, width: int, prefix: str) -> str:
     return svg
 
 
+def _dated(figure: dict) -> dict:
+    """The figure with dates as matplotlib's numbers, in all that stands on an axis of dates."""
+    layout = figure["layout"]
+    axes = {key: axis for key, axis in layout.items() if re.match("[xy]axis", key) and axis.get("type") == "date"}
+    refs = {key[0] + key[5:] for key in axes}
+
+    def number(dates):
+        return date2num(np.array(dates, "datetime64[us]"))
+
+    def put(item: dict, ref: str, *places: str) -> dict:
+        dated = [place for place in places if place in item and item.get(ref.format(place[0]), place[0]) in refs]
+        return {**item, **{place: number(item[place]) for place in dated}}
+
+    return {
+        **figure,
+        "data": [put(trace, "{}axis", "x", "y") for trace in figure["data"]],
+        "layout": {
+            **layout,
+            "shapes": [put(shape, "{}ref", "x0", "x1", "y0", "y1") for shape in layout.get("shapes", ())],
+            "annotations": [put(note, "{}ref", "x", "y") for note in layout.get("annotations", ())],
+            **{key: axis | {"range": number(axis["range"])} for key, axis in axes.items() if "range" in axis},
+        },
+    }
+
+
 def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str):
     xaxis, yaxis = layout.get(f"xaxis{x[1:]}", {}), layout.get(f"yaxis{y[1:]}", {})
     margin = layout["margin"]
@@ -130,6 +163,8 @@ def _scale(axis, side: str, given: dict, partner: str):
         getattr(axis, f"set_{side}{what}")(*values)
 
     log = given.get("type") == "log"
+    if given.get("type") == "date":
+        getattr(axis, f"{side}axis_date")()
     if log:
         set_("scale", "log")
     if "range" in given:
@@ -172,11 +207,6 @@ def _draw(axis, trace: dict, colour: str):
         return
     if kind in ("heatmap", "contour"):
         return _grid(axis, trace)
-    if kind not in ("scatter", "bar"):
-        raise ExploreError(
-            f"explore: no still picture for a trace of type '{kind}'. "
-            "Use scatter, bar, heatmap, contour or surface, or extend still.py."
-        )
     line, marker = trace.get("line", {}), trace.get("marker", {})
     look = {"alpha": trace.get("opacity")}
     x, y = trace.get("x"), trace.get("y")
