@@ -3,7 +3,7 @@
  * and the rules for what no page holds and no script names.
  * Reads {css, pages: [html, ...], scripts: [path, ...]} as JSON, writes the stylesheet.
  */
-const { readFileSync } = require("fs");
+const { readFileSync } = require("node:fs");
 const { PurgeCSS } = require("purgecss");
 
 const input = JSON.parse(readFileSync(0, "utf8"));

@@ -2,7 +2,7 @@
  * Typeset TeX with MathJax before the page is served, so that a reader loads no MathJax.
  * Reads {fonts, formulas: [[tex, display, tex with colours], ...]} as JSON, writes {html: [...], css}.
  */
-const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const input = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
 
 async function main() {
   const MathJax = await require("mathjax").init({

@@ -1,6 +1,5 @@
 /** The search lists sections while one types, definitions first (sections.py). Return asks the whole search, as before. */
 (() => {
-  "use strict";
   const MOST = 10;
   const here = document.currentScript.src; // beside it stands what is listed
   const form = document.querySelector("#pst-search-dialog form");

@@ -3,7 +3,6 @@
  * the book's last page beside what was measured.
  */
 (() => {
-  "use strict";
   const KEY = "predictions"; // {name of a box: the words of the choice, or what sketch.js keeps}
   const right = "[data-right]";
   let kept = stored() ?? {};

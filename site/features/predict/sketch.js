@@ -7,7 +7,6 @@
  *      data-title="what a number is" data-level="for a curve: the value below which it is asked to fall">
  */
 (() => {
-  "use strict";
   const { of, keep } = plusx.predictions;
   const SVG = "http://www.w3.org/2000/svg";
   const STEPS = 50; // of an arrow key, from one end of an axis to the other

@@ -3,7 +3,6 @@
  * name, and on the first page as the place where one left off.
  */
 (() => {
-  "use strict";
   const KEY = "progress"; // {chapter's file: {share, place, words, time}}
   const READ = 0.9; // so much of a chapter is all of it: exercises may be left
   const CHAPTER = /chapters\/([^/]+\.html)/;

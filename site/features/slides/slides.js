@@ -4,7 +4,6 @@
  * take along, and all of the chapter when it is asked for. `#slides=3` opens the third, `#slides-all=3` that of all.
  */
 (() => {
-  "use strict";
   const html = document.documentElement;
   const article = document.querySelector(".bd-article");
   const button = document.querySelector(".btn-slides-button");
@@ -187,7 +186,7 @@
         whole = all;
         enter();
       } else if (all !== whole) turn(all);
-      return go((parseInt(number) || 1) - 1);
+      return go((parseInt(number, 10) || 1) - 1);
     }
     if (!slides.length) return;
     const target = document.querySelector(":target") ?? document.getElementById(`explore-${name}`);

@@ -3,7 +3,6 @@
  * reader takes the controls. On a phone the picture stays in sight, until it is closed.
  */
 (() => {
-  "use strict";
   const html = document.documentElement;
   const beside = matchMedia("(min-width: 1200px)");
   const small = matchMedia("(max-width: 600px)");
@@ -14,7 +13,7 @@
     const root = script.querySelector(".plusx-explore");
     const after = script.lastElementChild;
     direct(script, root);
-    dock(script, root, after);
+    dock(root, after);
     new ResizeObserver(() => fit(root)).observe(root.querySelector(".px-figure"));
   }
 
@@ -51,7 +50,7 @@
   }
 
   /** Keep the picture at the top of a phone's screen while the text after it is read. */
-  function dock(script, root, after) {
+  function dock(root, after) {
     const place = root.parentElement;
     const close = document.createElement("button");
     close.type = "button";

@@ -1,6 +1,5 @@
 /** What the glossary says of a term, in a card below it: by mouse, by focus, and at a finger's first tap (terms.py). */
 (() => {
-  "use strict";
   const kept = document.getElementById("px-terms");
   if (!kept) return;
   const WAIT = 150; // milliseconds, so that a mouse that passes by opens nothing

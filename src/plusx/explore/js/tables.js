@@ -58,7 +58,8 @@ export function tables(figure) {
 function columnsOf(trace, caption) {
   /** @type {Map<number, Part>} */
   const found = new Map();
-  const isList = (/** @type {any} */ values) => Array.isArray(values) || ArrayBuffer.isView(values);
+  /** @type {(values: any) => boolean} */
+  const isList = (values) => Array.isArray(values) || ArrayBuffer.isView(values);
   for (const [key, value] of Object.entries(trace)) {
     const inside = isList(value) || !(value instanceof Object) ? { "": value } : value;
     for (const [inner, values] of Object.entries(inside)) {

@@ -6,18 +6,18 @@
 import { diagram as pressed } from "../../../explore/js/diagram.js";
 
 (() => {
-  const root = document.querySelector(".plusx-hero");
+  const root = /** @type {HTMLElement} */ (document.querySelector(".plusx-hero"));
   if (!root) return;
-  const { cut, written, loss, names } = JSON.parse(root.querySelector(".hero-setup").textContent);
-  const [diagram, text, button, status] = [".px-diagram", ".hero-written", "button", "[role=status]"]
-    .map((part) => root.querySelector(part));
+  const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (root.querySelector(name));
+  const { cut, written, loss, names } = JSON.parse(String(part(".hero-setup").textContent));
+  const [diagram, text, button, status] = [".px-diagram", ".hero-written", "button", "[role=status]"].map(part);
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const whole = [...diagram.querySelectorAll(".px-piece")].map((piece) => piece.outerHTML);
   const rest = document.createElement("span"); // unseen, what is still to come: no line breaks anew while it types
   rest.className = "hero-rest";
   text.after(rest);
   let now = 0; // 0 whole, or 1 and on for the skip that is cut
-  let typing;
+  let typing = 0;
 
   /** The text, letter by letter. A screen reader hears of the change from the status alone. */
   function type() {
@@ -33,6 +33,7 @@ import { diagram as pressed } from "../../../explore/js/diagram.js";
     put();
   }
 
+  /** @param {number} next */
   function show(next) {
     now = next;
     root.dataset.hero = now ? "cut" : "whole";
@@ -46,8 +47,9 @@ import { diagram as pressed } from "../../../explore/js/diagram.js";
     type();
   }
 
-  const choose = (control, value) => show(value ? 0 : Number(control.split("_")[1]));
-  const layers = [...diagram.querySelectorAll(".hero-pieces")].map((row, i) => {
+  const choose = (/** @type {string} */ control, /** @type {number} */ value) => show(value ? 0 : Number(control.split("_")[1]));
+  const rows = /** @type {NodeListOf<HTMLElement>} */ (diagram.querySelectorAll(".hero-pieces"));
+  const layers = [...rows].map((row, i) => {
     row.ariaLabel = `Layer ${i + 1}`;
     return pressed(row, choose);
   });
