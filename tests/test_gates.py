@@ -186,6 +186,10 @@ WAYS_TO_ADD = {
     "by name": lambda x, y: torch.add(input=x, other=y),
     "alpha": lambda x, y: x.add(y / 2, alpha=2),
     "sum": lambda x, y: sum([x, y]),
+    "minus a negative": lambda x, y: x - -y,
+    "-= of a negative": lambda x, y: x.clone().sub_(y, alpha=-1),
+    "subtracted from": lambda x, y: torch.rsub(-y, x),
+    "addcmul": lambda x, y: torch.addcmul(x, torch.full_like(y, 0.5), y, value=2),
     "another size": lambda x, y: 1.0 * x + y,
 }
 
@@ -367,14 +371,15 @@ def test_keyword_arguments_and_nested_inputs():
     assert len(switches(Nested(), dict(x=[X])).places) == 1
 
 
-def test_gates_that_backward_would_pass_by_are_told_of():
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_gates_that_backward_would_pass_by_are_told_of(reentrant):
     model = blocks()
-    gates = switches(model, X)
+    gates, x = switches(model, X), X.clone().requires_grad_()
+    with gates:  # all 1
+        checkpoint(model, x, use_reentrant=reentrant).sum().backward()
     gates.branch[1] = 0.5
-    with gates:
-        loss = checkpoint(model, X, use_reentrant=False).sum()
-        with pytest.raises(RuntimeError, match="different number of tensors"):  # torch runs the model again, ungated
-            loss.backward()
+    with pytest.raises(RuntimeError, match="gate 1 is not 1, and gradient checkpointing computes 1 again"), gates:
+        checkpoint(model, x, use_reentrant=reentrant)
 
 
 def test_layers_of_torch_are_found_and_gated_where_they_would_be_fused():
@@ -416,6 +421,62 @@ def test_a_closed_gate_that_was_never_met_is_told_of():
     gates.branch[2] = 0
     with pytest.raises(RuntimeError, match="gate 2 is not 1, and its addition in 2, test_gates.py:"), gates:
         model[0](X)
+
+
+class Recurrent(nn.Module):
+    """An addition for each token, of which the search takes the first alone for residual."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        state, found = torch.zeros(4), []
+        for token in x:
+            written = self.linear(token)
+            state = (token if len(found) == 0 else state.detach()) + written
+            found.append(state)
+        return torch.stack(found)
+
+
+def test_additions_of_the_same_line_that_are_not_residual_may_come_as_often_as_they_came():
+    model = Recurrent()
+    gates = switches(model, X)
+    assert [place.time for place in gates.places] == [1]
+    with gates:
+        assert torch.equal(model(X), model(X))
+        with pytest.raises(RuntimeError, match="adds for time 6 in one run, more often"):
+            model(torch.cat([X, X]))
+
+
+def test_the_library_that_failed_has_gates():
+    config = transformers.RwkvConfig(vocab_size=50, hidden_size=32, num_hidden_layers=3, context_length=16)
+    model = transformers.RwkvForCausalLM(config).eval()
+    gates = switches(model, TOKENS)
+    with torch.no_grad():
+        plain = model(TOKENS).logits
+        with gates:
+            assert torch.equal(model(TOKENS).logits, plain)
+        gates.branch[:] = 0
+        with gates:
+            assert not torch.allclose(model(TOKENS).logits, plain)
+
+
+def test_gates_under_gradient_checkpointing_are_told_of_before_backward_is_wrong():
+    model = made("Llama").train()
+    model.activation_checkpointing_enable()
+    gates = switches(model, TOKENS)
+    with gates:
+        model(TOKENS).logits.sum().backward()
+    gates.branch[1] = 0
+    with (
+        pytest.raises(RuntimeError, match="gate 1 is not 1, and gradient checkpointing computes model.layers.0"),
+        gates,
+    ):
+        model(TOKENS)
+    model.activation_checkpointing_disable()
+    with gates:
+        model(TOKENS).logits.sum().backward()
 
 
 def test_a_loop_that_runs_longer_is_told_of():

@@ -14,8 +14,12 @@ from torch.func import functional_call
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
-_IN_PLACE = {torch.Tensor.add_, torch.Tensor.__iadd__}
-_ADDITIONS = {torch.add, torch.Tensor.add, torch.Tensor.__add__, torch.Tensor.__radd__} | _IN_PLACE
+_TENSOR = torch.Tensor
+_IN_PLACE = {_TENSOR.add_, _TENSOR.__iadd__, _TENSOR.sub_, _TENSOR.__isub__, _TENSOR.addcmul_}
+_ADDITIONS = {torch.add, _TENSOR.add, _TENSOR.__add__, _TENSOR.__radd__, _TENSOR.add_, _TENSOR.__iadd__}
+_DIFFERENCES = {torch.sub, torch.subtract, _TENSOR.sub, _TENSOR.__sub__, _TENSOR.sub_, _TENSOR.__isub__}
+_PRODUCTS = {torch.addcmul, torch.Tensor.addcmul, torch.Tensor.addcmul_}  # a + value tensor1 tensor2
+_CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
 _PARTS = ("Select", "Slice", "Split", "Unbind")  # how names of nodes begin that give a part of a tensor
 
 
@@ -59,16 +63,29 @@ class _Additions(TorchFunctionMode):
             self.met.clear()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        given = dict(zip(("input", "other"), args)) | (kwargs or {})
-        a, b = given.get("input"), given.get("other")
-        two = isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)
-        if func in _ADDITIONS and two and self.running:
+        kwargs = kwargs or {}
+        a, b, alpha = _operands(func, args, kwargs) if self.running else (None, None, 1)
+        if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
             here = self.running[-1], _line()
             self.met[here] += 1
             if (instead := self.meet(Place(*here, self.met[here]), a, b)) is not None:
-                total = torch.add(*instead, alpha=given.get("alpha", 1))
+                total = torch.add(*instead, alpha=alpha)
                 return a.copy_(total) if func in _IN_PLACE else total
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def _operands(func, args, kwargs):
+    """What a call adds: a + alpha b, or None and None if it adds nothing."""
+    if func in _PRODUCTS:
+        given = dict(zip(("input", "tensor1", "tensor2"), args)) | kwargs
+        return given["input"], given["tensor1"] * given["tensor2"], given.get("value", 1)
+    given = dict(zip(("input", "other"), args)) | kwargs
+    a, b, alpha = given.get("input"), given.get("other"), given.get("alpha", 1)
+    if func in _ADDITIONS:
+        return a, b, alpha
+    if func in _DIFFERENCES:
+        return a, b, -alpha
+    return (b, a, -alpha) if func in (torch.rsub, torch.Tensor.__rsub__) else (None, None, 1)
 
 
 class Switches(_Additions):
@@ -83,12 +100,13 @@ class Switches(_Additions):
         with gates:
             scores = model(tokens)
 
-    RuntimeError: an addition comes more often than it was found, or a gate is not 1 and its addition never came.
+    RuntimeError: an addition comes more often than when it was found, a gate is not 1 and its addition never came, or
+    it comes where gradient checkpointing will compute it again without the gate.
     """
 
-    def __init__(self, model, streams):
+    def __init__(self, model, streams, times):
         super().__init__(model)
-        self.streams, self.places = streams, list(streams)
+        self.streams, self.places, self.times = streams, list(streams), times
         self.skip, self.branch = torch.ones(len(streams)), torch.ones(len(streams))
 
     def __repr__(self):
@@ -113,12 +131,27 @@ class Switches(_Additions):
             self.waiting.discard(place)
             at, stream = self.places.index(place), self.streams[place]
             gates = self.skip[at], self.branch[at]
+            if not any((gate != 1).any() or gate.requires_grad for gate in gates):
+                return None
+            if _is_recomputed():
+                raise RuntimeError(
+                    f"switches: gate {at} is not 1, and gradient checkpointing computes {place.module} again in "
+                    "backward, where no gate is seen. Turn it off to set gates."
+                )
             return _times(gates[stream], a), _times(gates[1 - stream], b)
-        if place._replace(time=place.time - 1) in self.streams:
+        if 0 < self.times[place[:2]] < place.time and any(place[:2] == known[:2] for known in self.places):
             raise RuntimeError(
                 f"switches: {place.module} adds for time {place.time} in one run, more often than when its additions "
                 f"were found ({place.line}). Find them with these inputs."
             )
+
+
+def _is_recomputed():
+    """Whether what runs is a part of a model that torch.utils.checkpoint will compute again for its gradients."""
+    frame = sys._getframe(2)
+    while frame and not frame.f_code.co_filename.endswith(_CHECKPOINT):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _times(gate, x):
@@ -150,10 +183,10 @@ def switches(model, *inputs, **named):
     if not streams:
         raise ValueError(
             f"switches: no residual addition in {type(model).__name__}. In none of {seen.count} additions of two "
-            "tensors had one gone into the other, with weights on the way. Is the model compiled, its addition fused, "
-            "or its forward without gradients?"
+            "tensors had one gone into the other, with weights on the way. Is the model compiled, its addition fused "
+            "or the sum of a stack, or its forward without gradients?"
         )
-    return Switches(model, streams)
+    return Switches(model, streams, seen.times)
 
 
 class _Search(_Additions):
@@ -164,10 +197,11 @@ class _Search(_Additions):
 
     def __init__(self, model, weights):
         super().__init__(model)
-        self.weights, self.found, self.written, self.count = weights, {}, set(), 0
+        self.weights, self.found, self.written, self.count, self.times = weights, {}, set(), 0, Counter()
 
     def meet(self, place, a, b):
         self.count += 1
+        self.times[place[:2]] += 1
         if not (a.requires_grad and b.requires_grad and a.shape == b.shape):
             return
         ends = [get_gradient_edge(x).node for x in (a, b)]
