@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .controls import ExploreError
+from .drawn import normalise_drawn
 
 # As they are on a light page; explore.css has those of a dark one. In each, every pair is 12 apart or more in
 # CAM02-UCS, also to eyes without one kind of cone.
@@ -126,6 +127,11 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
             trace["text"] = [label or " " for label in trace["text"]]
+    if "drawn" in returned:
+        if len(data) != 1 or data[0].get("z") is None:
+            raise ExploreError(f"explore: {where} returned {len(data)} traces to draw; give one, with z.")
+        height = {"height": HEIGHT, **layout}
+        return title, {"data": data, "layout": height, **normalise_drawn(returned, where)}
     _validate(data, layout, where)
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}

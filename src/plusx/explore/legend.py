@@ -16,6 +16,8 @@ _RADIUS = 4  # of a marker, in pixels
 
 def for_page(figure: dict) -> dict:
     """The normalised figure without plotly's legend and colour scales, and without the room for them."""
+    if "drawn" in figure:
+        return figure
     data = [{**trace, "showscale": False} if _has_scale(trace) else trace for trace in figure["data"]]
     layout = {**figure["layout"], "showlegend": False}
     if "scene" not in layout:
@@ -30,6 +32,8 @@ def legend(figure: dict, turns: bool = False) -> str:
 
     ExploreError: a marker or a colour scale that `still` cannot draw.
     """
+    if "drawn" in figure:
+        return ""
     entries = [
         f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {html.escape(trace['name'])}</span>"
         for index, trace in enumerate(figure["data"])

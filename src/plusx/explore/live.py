@@ -73,6 +73,8 @@ class Live(anywidget.AnyWidget):
         try:
             start = explorer.figure(explorer.start)
             self.computed[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
+            if "drawn" in start[1]:
+                tag = opening("explore", data_name=explorer.name, data_drawn=start[1]["drawn"])
             shown = markup(explorer, tag, start[0], as_seen(start[1]), _still(explorer, start[1]))
         except ExploreError as error:
             start, empty = error, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}

@@ -20,6 +20,7 @@ import numpy as np
 
 from .controls import Control, ExploreError
 from .diagram import draw
+from .drawn import told, wire_of
 from .figures import normalise, upper_halves
 
 
@@ -81,6 +82,9 @@ class Explorer:
         title, figure = normalise(returned, where)
         if "diagram" in figure:
             figure["diagram"] = draw(figure["diagram"], self.controls, state)
+        if "drawn" in figure:
+            figure["diagram"] = wire_of(figure, self.controls, state, where)
+            figure = {**{key: value for key, value in figure.items() if key != "wire"}, "words": told(figure)}
         return title, figure
 
     @cached_property

@@ -7,7 +7,7 @@ import html
 import json
 
 from ..sphinx.markup import opening, states
-from .controls import Control
+from .controls import Control, ExploreError
 from .figures import table
 from .legend import for_page, legend
 from .states import Explorer
@@ -26,10 +26,15 @@ def fragment(explorer: Explorer) -> str:
     results = [(title, as_seen(figure)) for title, figure in explorer.tabulate()]
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
+    kinds = {each.get("drawn", "") for _, each in results}
+    if len(kinds) > 1:
+        raise ExploreError(f"explore: {explorer.name} is drawn in some states and not in others. Split it in two.")
     types = {trace.get("type", "scatter") for _, each in results for trace in each["data"]}
     bundle = next((name for name, drawn in _BUNDLES.items() if types <= drawn), "whole")
-    stills = "\n".join(still_picture(explorer, figure, look, width) for look, width in (("wide", 720), ("narrow", 360)))
-    tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, data_bundle=bundle)
+    looks = [("wide", 720), ("narrow", 360)]
+    stills = "\n".join(still_picture(explorer, figure, *look) for look in (looks[:1] if kinds != {""} else looks))
+    drawer = {"data_bundle": bundle} if kinds == {""} else {"data_drawn": figure["drawn"]}
+    tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, **drawer)
     return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n")
 
 
@@ -55,9 +60,19 @@ def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, 
     controls = "\n".join(_markup(index, control) for index, control in enumerate(explorer.controls))
     pieces = "".join(piece["html"] for piece in figure.get("diagram", ()))
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
-    figure_tag = f'<div class="px-figure" role="img" aria-label="{html.escape(title)}"'
+    words = html.escape(f"{title}. {figure['words']}" if "drawn" in figure else title)
+    picture = f"""<div class="px-figure" role="{"group" if "drawn" in figure else "img"}" aria-label="{words}" \
+style="height:{figure["layout"]["height"]}px">
+{stills}
+<div class="px-plot"></div>
+</div>
+"""
+    if "drawn" in figure:  # its wire stands under it, and then what else can be set
+        before, picture, diagram = picture + diagram, "", ""
+    else:
+        before = ""
     return f"""{tag}
-<div class="px-controls">
+{before}<div class="px-controls">
 <fieldset disabled><legend>{html.escape(explorer.question)}</legend>
 {diagram}{controls}
 <div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
@@ -70,11 +85,7 @@ The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
 <p class="px-result" role="status">{html.escape(title)}</p>
 <p class="px-legend">{figure["legend"]}</p>
-{figure_tag} style="height:{figure["layout"]["height"]}px">
-{stills}
-<div class="px-plot"></div>
-</div>
-<details class="px-data"><summary>Data of this picture</summary>
+{picture}<details class="px-data"><summary>Data of this picture</summary>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
 {end}</div>"""

@@ -20,6 +20,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
 from .controls import ExploreError
+from .drawn import still_drawn
 from .figures import COLOURS, FLAT, NEUTRALS, coloured
 
 DRAWN = {*FLAT, "surface"}
@@ -70,6 +71,8 @@ def still(figure: dict, width: int, prefix: str) -> str:
 
     ExploreError: a part of it, which the message names, has no still picture.
     """
+    if "drawn" in figure:
+        return still_drawn(figure)
     if others := sorted({trace.get("type", "scatter") for trace in figure["data"]} - DRAWN):
         raise ExploreError(f"explore: no still picture for a trace of type '{others[0]}'.")
     figure = coloured(_dated(figure), _STANDINS)

@@ -18,11 +18,13 @@ from .draw import (
     upright,
     words,
 )
+from .drawn import along, river, threads
 from .tables import Table, median_and_ends, short, spread
 
 __all__ = [
     "Table",
     "across",
+    "along",
     "bars",
     "beside",
     "beside_the_stream",
@@ -34,8 +36,10 @@ __all__ = [
     "median_and_ends",
     "panel",
     "points",
+    "river",
     "short",
     "spread",
+    "threads",
     "upright",
     "words",
 ]

@@ -96,9 +96,10 @@ def _check_outputs(app, doctree):
 
 def _equip_page(app, pagename, templatename, context, doctree):
     """Give the page of an explorer the script and looks it needs, and other pages none."""
-    asked = [each["data-bundle"] for each in found(context.get("body") or "", "explore")]
-    if not asked:
+    explorers = found(context.get("body") or "", "explore")
+    if not explorers:
         return
+    asked = [each["data-bundle"] for each in explorers if "data-bundle" in each]  # others are drawn without plotly
     bundles = app.config.explore_bundles
     if bundles and not set(asked) <= bundles.keys():
         raise ExtensionError(

@@ -6,6 +6,7 @@
 import { controlsOf, formOf } from "./controls.js";
 import { diagram } from "./diagram.js";
 import { one } from "./elements.js";
+import { Drawn } from "./pictures/drawn.js";
 import { Plotted } from "./pictures/plotly.js";
 import { Player, passes } from "./player.js";
 import { weighed } from "./tables.js";
@@ -55,7 +56,7 @@ export class Explorer {
     this.players = this.controls.filter(passes).map((control) => new Player(this, control));
     this.start = this.state();
     /** @type {import("./pictures/picture.js").Picture} */
-    this.picture = new Plotted(root, source, () => this.view());
+    this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view());
     const drawing = root.querySelector(".px-diagram");
     this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));
     this.pinning = one(this.form, ".px-pin");
@@ -308,10 +309,10 @@ export class Explorer {
   }
 
   showWords() {
-    const { title, legend, diagram } = this.current;
+    const { title, legend, diagram, words } = this.current;
     const result = one(this.root, ".px-result");
     if (result.textContent !== title || !result.firstElementChild) this.sayResult();
-    one(this.root, ".px-figure").setAttribute("aria-label", title);
+    one(this.root, ".px-figure").setAttribute("aria-label", words ? `${title}. ${words}` : title);
     this.linking.href = this.link();
     this.offerReset();
     this.diagram?.show(diagram ?? []);

@@ -1,0 +1,60 @@
+"""Drawn figures: what an explorer draws by itself and plotly does not, as plain dicts.
+
+Here lives what a chapter says of such a figure; `plusx.explore.drawn` has its checks, its picture and its words.
+"""
+
+import math
+
+import numpy as np
+import torch
+
+
+def threads(heights, title, span, names=None, what="height", size=340, **wire):
+    """Inputs as threads through layers, from left to right; below them a wire whose parts can be pressed.
+
+    heights: (layers + 1, inputs), where each input is after each layer: `along` gives them.
+    span: (low, high), the heights at the lower and upper edge, the same in all states; a thread beyond runs along it.
+    names: of the inputs, by which one stands out; its height at the start where there are none. what: a height is.
+    wire: skip and branch, each ("control", value): that control's options are "none", "all" and the layers from 1 on,
+        and say of which layers the part is off.
+    """
+    heights = torch.as_tensor(heights)
+    step = 2.0 ** math.floor(math.log2((span[1] - span[0]) / size))  # a pixel at most, and short in binary
+    rounded = (heights.double() / step).round() * step
+    names = [f"{each:.2g}" for each in heights[0].tolist()] if names is None else list(names)
+    layers = list(range(len(heights)))
+    return _figure("threads", title, rounded.T, layers, names, what, span, size, wire)
+
+
+def river(sizes, title, span, what="log₁₀ of the size", size=260, **wire):
+    """One quantity through layers, as wide as it is large; below it a wire as in `threads`.
+
+    sizes: (layers + 1,), above 0. span: (low, high) of its logarithms to the base 10: as wide as a hair, and as the
+    whole picture.
+    """
+    logs = torch.as_tensor(sizes).double().clamp(min=10.0 ** (span[0] - 9)).log10()
+    rounded = (logs * 128).round() / 128
+    return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire)
+
+
+def _figure(kind, title, grid, layers, names, what, span, size, wire):
+    axes = dict(xaxis=dict(title=dict(text="layer")), yaxis=dict(title=dict(text="input")))
+    data = dict(type="heatmap", x=layers, y=names, z=np.asarray(grid), colorbar=dict(title=dict(text=what)))
+    return dict(drawn=kind, data=[data], layout=dict(title=title, height=size, **axes), span=list(span), wire=wire)
+
+
+def along(states, direction=None, normed=False):
+    """States as heights: their projection on one direction, (layers + 1, inputs).
+
+    states: (layers + 1, inputs, d), or such of several settings, (settings, layers + 1, inputs, d); then all share the
+    direction. direction: (d,); without one, that in which all states differ most from the mean of their layer.
+    normed: each state by its own size, as later layers read it through a norm.
+    """
+    states = torch.as_tensor(states).double()
+    if normed:
+        states = states / states.square().mean(-1, keepdim=True).sqrt()
+    if direction is None:
+        apart = (states - states.mean(-2, keepdim=True)).flatten(0, -2)
+        direction = torch.linalg.eigh(apart.T @ apart).eigenvectors[:, -1]
+        direction = direction * direction[direction.abs().argmax()].sign()
+    return states @ torch.as_tensor(direction).double()

@@ -1,0 +1,243 @@
+"""Drawn figures: what torch computed stands in the page, in every state; pressed, pointed at and morphed in Chromium."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from decoding import decode, state
+from test_view import page_of, result, settle  # noqa: F401
+
+from plusx.explore.controls import ExploreError, bind
+from plusx.explore.drawn import paths, still_drawn, told
+from plusx.explore.figures import normalise
+from plusx.explore.states import DEFAULT, Explorer
+from plusx.explore.static import as_seen, fragment
+from plusx.show import along, river, threads
+
+LAYERS = range(1, 7)
+D = "[...document.querySelectorAll('.px-plot .px-threads')].map((line) => line.getAttribute('d'))"
+STILL = "[...document.querySelectorAll('.px-still .px-threads')].map((line) => line.getAttribute('d'))"
+
+
+def heights(cut, a=1.0):
+    torch.manual_seed(0)
+    x = torch.linspace(-2, 2, 9, dtype=torch.float64)[:, None] * torch.ones(4, dtype=torch.float64) / 2
+    seen = [x]
+    for layer in LAYERS:
+        w = torch.randn(4, 4, dtype=torch.float64) / 4
+        fx = a * torch.tanh(x @ w)
+        x = fx if cut in (layer, "all") else fx + x
+        seen.append(x)
+    return along(torch.stack(seen), torch.ones(4) / 2)
+
+
+def nine(cut="none", a=1.0):
+    """Which skip is cut?"""
+    return threads(heights(cut, a), f"cut {cut}, a {a:g}", (-4, 4), skip=("cut", cut))
+
+
+CONTROLS = dict(cut=["none", *LAYERS, "all"], a=[0.0, 1.0, 2.0])
+
+
+def test_the_page_holds_the_heights_that_torch_computed_in_every_state():
+    explorer = Explorer(nine, bind(nine, CONTROLS), DEFAULT)
+    table, leaves = decode(re.search('class="px-states">([^<]+)<', fragment(explorer))[1])
+    step = 2.0**-6  # of 8 over 340 pixels: the next power of two below
+    for at, indices in enumerate(explorer.states):
+        cut, a = (control.values[i] for control, i in zip(explorer.controls, indices))
+        told = np.array(state(table, leaves, at)["data"][0]["z"])
+        assert np.abs(told - heights(cut, a).T.numpy()).max() <= step / 2 + 1e-6
+
+
+def test_all_states_share_one_direction_and_a_state_reads_through_its_norm():
+    states = torch.randn(3, 5, 7, 4, generator=torch.Generator().manual_seed(0))
+    found = along(states, normed=True)
+    assert found.shape == (3, 5, 7)
+    normed = states.double() / states.double().square().mean(-1, keepdim=True).sqrt()
+    apart = normed - normed.mean(-2, keepdim=True)
+    _, _, directions = np.linalg.svd(apart.reshape(-1, 4).numpy())
+    np.testing.assert_allclose(np.abs(found.numpy()), np.abs(normed.numpy() @ directions[0]), atol=1e-9)
+
+
+def drawn(grid, kind="threads", span=(-1, 1), **more):
+    figure = dict(drawn=kind, span=list(span), data=[dict(type="heatmap", x=[0, 1, 2], y=["a", "b"], z=grid)])
+    return figure | dict(layout=dict(title="t", height=100), wire={}) | more
+
+
+def test_a_thread_goes_through_its_heights():
+    _, figure = normalise(drawn([[0, 1, -9], [1, float("nan"), 0]]), "f()")
+    first, second = (re.findall(r"[Mc ,h]?(-?[\d.]+)", path) for path in paths(figure))
+    assert [float(first[i]) for i in (1, 8, 14)] == [50, -42, 84]  # the middle, up to the edge, down to the other
+    assert float(second[8]) == 84  # what is no number lies on the lower edge
+
+
+def test_the_river_is_as_wide_as_the_logarithm_of_its_size():
+    _, figure = normalise(river([1e-8, 1.0, 1e8], "t", (-8, 8), size=116), "f()")
+    (path,) = paths(figure)
+    ys = [float(y) for y in re.findall(r"M0,([\d.]+)|c[\d.]+,0 [\d.]+,(-?[\d.]+)", path)[0] if y]
+    assert ys == [57.2]  # a hair: 0.75 above the middle
+    bends = [float(y) for y in re.findall(r"c[\d.]+,0 [\d.]+,(-?[\d.]+) ", path)]
+    assert np.cumsum(bends)[:2] == pytest.approx([-24.2, -49.2], abs=0.1)  # half of 50, all of it
+
+
+def test_words_say_what_converges_and_where():
+    _, figure = normalise(drawn([[1, 0.05, 0.001], [-1, -0.05, 0]]), "f()")
+    assert told(figure) == (
+        "2 threads through 2 layers. They lie within 10% of their first spread from layer 1 on, within 1% of their "
+        "first spread from layer 2 on. At the end they spread over 0% of it."
+    )
+
+
+@pytest.mark.parametrize(
+    "figure, message",
+    [
+        (
+            drawn([[0, 0, 0], [0, 0, 0]], kind="thread"),
+            "f() returned a figure drawn as 'thread'; draw threads or river",
+        ),
+        (drawn([[0, 0, 0], [0, 0, 0]], span=(1, 1)), "f() returned the span [1, 1]; give [low, high]"),
+        (drawn([[0, 0, 0], [0, 0, 0]], wire=dict(norm=("c", 1))), "a wire with 'norm'"),
+        (drawn([[0, 0], [0, 0]]), "data[0] has a z (2, 2), 2 y and 3 x"),
+        (drawn([[0, 0, 0], [0, 0, 0]], data=[]), "returned 0 traces to draw; give one, with z"),
+    ],
+)
+def test_refusals(figure, message):
+    with pytest.raises(ExploreError) as caught:
+        normalise(figure, "f()")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("controls", [dict(cut=["none", 1]), dict(cut=["all", *LAYERS]), dict(other=[1])])
+def test_a_wire_needs_a_control_with_its_layers(controls):
+    def cuts(cut="none", other=1):
+        return nine("none") | dict(wire=dict(skip=("cut", "none")))
+
+    with pytest.raises(ExploreError, match="the wire's skip is .'cut', 'none'.; give .control, value., of a control"):
+        fragment(Explorer(cuts, bind(cuts, controls), DEFAULT))
+
+
+def test_an_explorer_is_drawn_in_all_states_or_in_none():
+    def mixed(a):
+        return nine() if a else dict(data=[dict(y=[1])], layout=dict(title="t"))
+
+    with pytest.raises(ExploreError, match="mixed is drawn in some states and not in others"):
+        fragment(Explorer(mixed, bind(mixed, dict(a=True)), DEFAULT))
+
+
+# ---- in a browser ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(page_of):  # noqa: F811
+    page, errors = page_of(nine, **CONTROLS)
+    page.emulate_media(reduced_motion="reduce")
+    yield page
+    assert errors == []
+
+
+def expected(**controls):
+    _, figure = normalise(nine(**controls), "f()")
+    return paths(as_seen(figure))
+
+
+def numbers(found):
+    return np.array([[float(n) for n in re.findall(r"-?[\d.]+", path)] for path in found])
+
+
+def assert_drawn(page, **controls):
+    np.testing.assert_allclose(numbers(page.evaluate(D)), numbers(expected(**controls)), atol=0.11)
+
+
+def test_the_still_is_the_picture_and_no_plotly_is_asked_for(page):
+    assert page.evaluate(STILL) == page.evaluate(D)
+    assert_drawn(page)
+    assert page.evaluate("typeof Plotly") == "undefined"
+    assert (
+        page.locator(".px-figure").get_attribute("aria-label").startswith("cut none, a 1. 9 threads through 6 layers.")
+    )
+
+
+def test_the_wire_cuts_and_mends_by_mouse_touch_and_key(page):
+    skip = page.get_by_role("switch", name="Skip around layer 3")
+    skip.click()
+    assert result(page) == "cut 3, a 1" and skip.get_attribute("aria-checked") == "false"
+    assert_drawn(page, cut=3)
+    skip.click()
+    assert result(page) == "cut none, a 1"
+    skip.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    assert result(page) == "cut 4, a 1" and "cut=4" in page.url
+    page.get_by_role("button", name="Reset").click()
+    assert result(page) == "cut none, a 1"
+    assert_drawn(page)
+
+
+def test_columns_of_the_wire_are_those_of_the_threads(page):
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        rules, pieces = page.evaluate(
+            """() => [".px-plot .px-layer", ".px-piece"].map((what) =>
+              [...document.querySelectorAll(what)].map((node) => node.getBoundingClientRect()).map(({ x, right }) => [x, right]))"""
+        )
+        assert len(rules) == len(pieces) + 1
+        for (left, _), (right, _), (begin, end) in zip(rules, rules[1:], pieces):
+            assert abs(begin - left) < 1.5 and abs(end - right) < 1.5
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_second_press_takes_over_from_where_the_threads_are(page):
+    page.emulate_media(reduced_motion="no-preference")
+    page.reload()
+    page.wait_for_selector(".px-live")
+    page.evaluate(
+        """() => {
+          const ends = () => [...document.querySelectorAll(".px-plot .px-threads")].map((line) => line.getAttribute("d"));
+          window.seen = [];
+          const look = () => { window.seen.push(ends()[0]); requestAnimationFrame(look); };
+          look();
+        }"""
+    )
+    page.get_by_role("switch", name="Skip around layer 2").click()
+    page.wait_for_timeout(250)
+    page.get_by_role("switch", name="Skip around layer 2").click()
+    page.wait_for_timeout(900)
+    ends = [sum(float(up) for up in re.findall(r",(-?[\d.]+)(?=c|h)", path)) for path in page.evaluate("window.seen")]
+    steps = np.abs(np.diff(ends))
+    assert len(set(ends)) > 8 and steps.max() < 0.5 * (max(ends) - min(ends)) + 1  # on its way, without a leap
+    assert_drawn(page)
+
+
+def test_one_thread_stands_out_with_its_name_by_pointer_and_by_key(page):
+    box = page.locator(".px-plot").bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 340 - 8 - 0.75 * 324)  # where the highest begins
+    assert page.locator(".px-plot .px-on").count() == 1
+    assert re.match(r"2: from 2 to [\d.]+ after 6 layers", page.locator(".px-told").inner_text())
+    page.mouse.move(5, 5)
+    assert page.locator(".px-told").inner_text() == ""
+    page.locator(".px-plot").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.locator(".px-told").inner_text().startswith("-1.5: from -1.5")
+    page.keyboard.press("Escape")
+    assert page.locator(".px-plot .px-on").count() == 0
+
+
+def test_the_state_before_stays_faintly_and_a_pinned_one_too(page):
+    page.get_by_role("switch", name="Skip around layer 1").click()
+    assert page.locator(".px-faint path").count() == 9
+    page.get_by_role("button", name="Pin").click()
+    page.get_by_role("switch", name="Skip around layer 5").click()
+    settle(page)
+    assert page.locator(".px-faint path").count() == 9  # the last state is the pinned one
+    page.get_by_role("switch", name="Skip around layer 6").click()
+    assert page.locator(".px-faint path").count() == 18
+    page.get_by_text("Data of this picture").click()
+    assert page.locator(".px-table td").count() == 9 * 8
+
+
+def test_nothing_is_drawn_that_a_stranger_named():
+    hostile = threads(heights("none"), "t", (-4, 4), names=["<b>"] * 9)
+    _, figure = normalise(hostile, "f()")
+    assert "<b>" not in still_drawn(figure)
