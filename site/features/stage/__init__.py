@@ -21,11 +21,12 @@ IDEA = 15  # lines that code may have to stay open in Read, where no cell is cal
 WIDE = "full-width"  # the theme folds the page's contents beside what has this class
 
 
-def holds_explorer(node) -> bool:
-    """Whether a node is a cell that shows an explorer."""
+def holds_explorer(node, also_drawn=True) -> bool:
+    """Whether a node is a cell that shows an explorer; also_drawn: or one that is drawn, over all the width."""
     if node.get("nb_element") != "cell_code":
         return False
-    return any(found_in(raw.astext(), "explore") for raw in node.findall(nodes.raw))
+    explorers = [each for raw in node.findall(nodes.raw) for each in found_in(raw.astext(), "explore")]
+    return any(also_drawn or "data-drawn" not in each for each in explorers)
 
 
 def ideas(notebook) -> set[int]:
@@ -46,7 +47,7 @@ def _defines(cell) -> bool:
 def _put_on_stage(section) -> None:
     """Wrap each explorer of a section and the text that speaks of it, where there is enough."""
     children = section.children
-    cells = [i for i, child in enumerate(children) if isinstance(child, nodes.Element) and holds_explorer(child)]
+    cells = [i for i, child in enumerate(children) if isinstance(child, nodes.Element) and holds_explorer(child, False)]
     if not cells:
         return
     subsections = [i for i, child in enumerate(children) if isinstance(child, nodes.section)]

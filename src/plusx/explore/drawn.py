@@ -13,6 +13,7 @@ KINDS = ("threads", "river")
 WIDTH = 1000  # of a picture, in its own units; it is as wide as its page
 PAD = 40  # at both sides, up to the first layer and from the last one on
 EDGE = 8  # above and below what is drawn
+MOST = 33  # hairlines
 
 
 def normalise_drawn(returned: dict, where: str) -> dict:
@@ -24,7 +25,8 @@ def normalise_drawn(returned: dict, where: str) -> dict:
         raise ExploreError(f"explore: {where} returned the span {span!r}; give [low, high], the same in all states.")
     if unknown := sorted(set(wire) - {"skip", "branch"}):
         raise ExploreError(f"explore: {where} has a wire with '{unknown[0]}'; its parts are skip and branch.")
-    return {"drawn": kind, "span": [float(end) for end in span], "wire": wire}
+    ends = [str(end) for end in returned.get("ends", ("", ""))]
+    return {"drawn": kind, "span": [float(end) for end in span], "wire": wire, "ends": ends}
 
 
 def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
@@ -64,13 +66,22 @@ def shares(figure: dict) -> list[float]:
 def still_drawn(figure: dict) -> str:
     """The picture as inline SVG, which follows the theme and the width of its page."""
     tall = figure["layout"]["height"]
-    rules = "".join(f'<path class="px-layer" d="M{x:.1f},0V{tall}"/>' for x in places(figure)[0])
+    x = places(figure)[0]
+    rules = "".join(f'<path class="px-layer" d="M{at:.1f},0V{tall}"/>' for at in x[:: -(-len(x) // MOST)])
     lines = "".join(
         f'<path class="px-{figure["drawn"]}" style="--px-at:{100 * at:.1f}%" d="{d}"/>'
         for at, d in zip(shares(figure), paths(figure))
     )
     box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
     return f'<svg class="px-drawn" {box} aria-hidden="true">{rules}{lines}</svg>'
+
+
+def sides(figure: dict) -> str:
+    """What stands at the two ends of a picture."""
+    left, right = map(html.escape, figure["ends"])
+    return (
+        f'<p class="px-sides" aria-hidden="true"><span>{left}</span><span>{right}</span></p>' if left or right else ""
+    )
 
 
 def told(figure: dict) -> str:

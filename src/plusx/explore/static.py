@@ -8,6 +8,7 @@ import json
 
 from ..sphinx.markup import opening, states
 from .controls import Control, ExploreError
+from .drawn import sides
 from .figures import table
 from .legend import for_page, legend
 from .states import Explorer
@@ -68,7 +69,7 @@ style="height:{figure["layout"]["height"]}px">
 </div>
 """
     if "drawn" in figure:  # its wire stands under it, and then what else can be set
-        before, picture, diagram = picture + diagram, "", ""
+        before, picture, diagram = picture + diagram + sides(figure), "", ""
     else:
         before = ""
     return f"""{tag}

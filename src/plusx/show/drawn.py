@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 
-def threads(heights, title, span, names=None, what="height", size=340, **wire):
+def threads(heights, title, span, names=None, what="height", ends=("", ""), size=340, **wire):
     """Inputs as threads through layers, from left to right; below them a wire whose parts can be pressed.
 
     heights: (layers + 1, inputs), where each input is after each layer: `along` gives them.
     span: (low, high), the heights at the lower and upper edge, the same in all states; a thread beyond runs along it.
     names: of the inputs, by which one stands out; its height at the start where there are none. what: a height is.
+    ends: what stands at the left and at the right.
     wire: skip and branch, each ("control", value): that control's options are "none", "all" and the layers from 1 on,
         and say of which layers the part is off.
     """
@@ -23,24 +24,31 @@ def threads(heights, title, span, names=None, what="height", size=340, **wire):
     rounded = (heights.double() / step).round() * step
     names = [f"{each:.2g}" for each in heights[0].tolist()] if names is None else list(names)
     layers = list(range(len(heights)))
-    return _figure("threads", title, rounded.T, layers, names, what, span, size, wire)
+    return _figure("threads", title, rounded.T, layers, names, what, span, size, wire, ends)
 
 
-def river(sizes, title, span, what="log₁₀ of the size", size=260, **wire):
-    """One quantity through layers, as wide as it is large; below it a wire as in `threads`.
+def river(sizes, title, span, what="log₁₀ of the size", ends=("", ""), size=260, **wire):
+    """One quantity through layers, as wide as it is large; ends, and below it a wire, as in `threads`.
 
     sizes: (layers + 1,), above 0. span: (low, high) of its logarithms to the base 10: as wide as a hair, and as the
     whole picture.
     """
     logs = torch.as_tensor(sizes).double().clamp(min=10.0 ** (span[0] - 9)).log10()
     rounded = (logs * 128).round() / 128
-    return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire)
+    return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire, ends)
 
 
-def _figure(kind, title, grid, layers, names, what, span, size, wire):
+def _figure(kind, title, grid, layers, names, what, span, size, wire, ends):
     axes = dict(xaxis=dict(title=dict(text="layer")), yaxis=dict(title=dict(text="input")))
     data = dict(type="heatmap", x=layers, y=names, z=np.asarray(grid), colorbar=dict(title=dict(text=what)))
-    return dict(drawn=kind, data=[data], layout=dict(title=title, height=size, **axes), span=list(span), wire=wire)
+    return dict(
+        drawn=kind,
+        data=[data],
+        layout=dict(title=title, height=size, **axes),
+        span=list(span),
+        wire=wire,
+        ends=list(ends),
+    )
 
 
 def along(states, direction=None, normed=False):
