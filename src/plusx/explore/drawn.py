@@ -1,15 +1,19 @@
-"""Drawn: figures that we draw ourselves, threads and the river, as numbers, as a first picture and in words.
+"""Drawn: figures that we draw ourselves, as numbers, as a first picture and in words.
 
 Here lives what a state may return, its SVG before scripts, and the wire below it. js/pictures/drawn.js draws the same.
 """
 
+import base64
 import html
+import io
 
 import numpy as np
+from matplotlib.image import imsave
 
+from .colours import COLOURS
 from .controls import Control, ExploreError
 
-KINDS = ("threads", "river")
+KINDS = ("threads", "river", "carpet", "fold")
 WIDTH = 1000  # of a picture, in its own units; it is as wide as its page
 PAD = 40  # at both sides, up to the first layer and from the last one on
 EDGE = 8  # above and below what is drawn
@@ -26,7 +30,8 @@ def normalise_drawn(returned: dict, where: str) -> dict:
     if unknown := sorted(set(wire) - {"skip", "branch"}):
         raise ExploreError(f"explore: {where} has a wire with '{unknown[0]}'; its parts are skip and branch.")
     ends = [str(end) for end in returned.get("ends", ("", ""))]
-    return {"drawn": kind, "span": [float(end) for end in span], "wire": wire, "ends": ends}
+    columns = {"columns": int(returned["columns"])} if kind == "fold" else {}
+    return {"drawn": kind, **columns, "span": [float(end) for end in span], "wire": wire, "ends": ends}
 
 
 def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
@@ -42,6 +47,8 @@ def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
 
 def paths(figure: dict) -> list[str]:
     """What is drawn, as paths: a thread each, or the river's outline."""
+    if figure["drawn"] == "fold":
+        return _folded(figure)
     x, lines = places(figure)
     step = x[1] - x[0] if len(x) > 1 else 0
 
@@ -57,16 +64,29 @@ def paths(figure: dict) -> list[str]:
     return [f"{curve(upper, f'M0,{upper[0]:.1f}', 1)}V{lower[-1]:.1f}{curve(lower[::-1], '', -1)}Z"]
 
 
+def _folded(figure: dict) -> list[str]:
+    """The lines of sheets, each sheet in its column."""
+    grid, half, tall = figure["data"][0]["z"], figure["span"][1], figure["layout"]["height"]
+    wide, each = WIDTH / figure["columns"], len(grid) // figure["columns"]
+    across = (np.arange(len(grid)) // each + 0.5)[:, None] * wide + grid[:, ::2] / half * 0.47 * wide
+    up = tall / 2 - grid[:, 1::2] / half * (tall / 2 - EDGE)
+    return ["M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in zip(*line)) for line in zip(across, up)]
+
+
 def shares(figure: dict) -> list[float]:
     """Each line's place between the two ends of the colours: its rank at the start."""
     starts = figure["data"][0]["z"][:, 0]
+    if figure["drawn"] == "fold":
+        starts = np.arange(len(starts)) % (len(starts) // figure["columns"] // 2)
     return (np.argsort(np.argsort(starts, kind="stable")) / max(len(starts) - 1, 1)).round(3).tolist()
 
 
 def still_drawn(figure: dict) -> str:
     """The picture as inline SVG, which follows the theme and the width of its page."""
     tall = figure["layout"]["height"]
-    x = places(figure)[0]
+    if figure["drawn"] == "carpet":
+        return _woven(figure, tall)
+    x = places(figure)[0] if figure["drawn"] != "fold" else np.arange(figure["columns"] + 1) * WIDTH / figure["columns"]
     rules = "".join(f'<path class="px-layer" d="M{at:.1f},0V{tall}"/>' for at in x[:: -(-len(x) // MOST)])
     lines = "".join(
         f'<path class="px-{figure["drawn"]}" style="--px-at:{100 * at:.1f}%" d="{d}"/>'
@@ -74,6 +94,20 @@ def still_drawn(figure: dict) -> str:
     )
     box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
     return f'<svg class="px-drawn" {box} aria-hidden="true">{rules}{lines}</svg>'
+
+
+def _woven(figure: dict, tall: int) -> str:
+    """The carpet as a bitmap, in the colours of the light page; where there is no colour, the page shows."""
+    grid, (low, high) = figure["data"][0]["z"], figure["span"]
+    share = 2 * (np.clip(np.nan_to_num(grid, nan=(low + high) / 2), low, high) - low) / (high - low) - 1
+    ends = np.array([[int(COLOURS[name][i : i + 2], 16) for i in (1, 3, 5)] for name in ("C0", "C1")])
+    pixels = np.dstack([ends[(share > 0).astype(int)], np.abs(share) * 255]).round().astype(np.uint8)
+    file = io.BytesIO()
+    imsave(file, pixels, format="png")
+    source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
+    image = f'<image class="px-carpet" width="{WIDTH}" height="{tall}" preserveAspectRatio="none" href="{source}"/>'
+    return f'<svg class="px-drawn" {box} aria-hidden="true">{image}</svg>'
 
 
 def sides(figure: dict) -> str:
@@ -88,6 +122,9 @@ def told(figure: dict) -> str:
     """What the picture shows, in words."""
     grid = figure["data"][0]["z"]
     layers = grid.shape[1] - 1
+    if len(figure["data"]) > 1:
+        name, numbers = figure["data"][1]["name"], figure["data"][1]["y"]
+        return f"{name}: {numbers[0]:.2g} at the start, {numbers[-1]:.2g} at the end."
     if figure["drawn"] == "river":
         logs = grid[0]
         sizes = (f"10 to the power {logs[at]:.1f} after layer {at}" for at in (layers, layers // 2))

@@ -13,19 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .colours import COLOURS
 from .controls import ExploreError
 from .drawn import normalise_drawn
 
-# As they are on a light page; explore.css has those of a dark one. In each, every pair is 12 apart or more in
-# CAM02-UCS, also to eyes without one kind of cone.
-COLOURS = {
-    "C0": "#1b5693",
-    "C1": "#bb4e09",
-    "C2": "#0c8149",
-    "C3": "#af708a",
-    "C4": "#605e5e",
-    "C5": "#6a5ddd",
-}
 NEUTRALS = ("ink", "muted", "grid", "page")  # "page" is the ground, as the middle of a scale that diverges
 # What has one colour in all figures, diagrams and words of the book. A net with skips has the colour of the skip, one
 # without has that of its branches.
@@ -128,8 +119,8 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
             trace["text"] = [label or " " for label in trace["text"]]
     if "drawn" in returned:
-        if len(data) != 1 or data[0].get("z") is None:
-            raise ExploreError(f"explore: {where} returned {len(data)} traces to draw; give one, with z.")
+        if not data or data[0].get("z") is None:
+            raise ExploreError(f"explore: {where} returned nothing to draw; give a first trace with z.")
         height = {"height": HEIGHT, **layout}
         return title, {"data": data, "layout": height, **normalise_drawn(returned, where)}
     _validate(data, layout, where)

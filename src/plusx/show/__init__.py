@@ -18,7 +18,7 @@ from .draw import (
     upright,
     words,
 )
-from .drawn import along, river, threads
+from .drawn import along, carpet, fold, river, threads
 from .tables import Table, median_and_ends, short, spread
 
 __all__ = [
@@ -29,7 +29,9 @@ __all__ = [
     "beside",
     "beside_the_stream",
     "bundle",
+    "carpet",
     "figure",
+    "fold",
     "heat",
     "line",
     "log_axis",

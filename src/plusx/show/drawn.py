@@ -38,6 +38,43 @@ def river(sizes, title, span, what="log₁₀ of the size", ends=("", ""), size=
     return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire, ends)
 
 
+def carpet(grid, title, span, told, what, ends=("", ""), size=320):
+    """A row of colours for each layer, the first above, a column for each input.
+
+    grid: (layers + 1, inputs). span: (low, high), the numbers with the fullest colours; the middle has none.
+    told: (name, (layers + 1,)), one number for each layer, which the table has in place of all. what: the colours are.
+    """
+    low, high = span
+    rows = (torch.as_tensor(grid).double().clamp(low, high) * 32).round() / 32
+    layers, inputs = map(list, map(range, rows.shape))
+    figure = _figure("carpet", title, rows, inputs, layers, what, span, size, {}, ends)
+    return _told(figure, told, what)
+
+
+def fold(sheets, title, span, told, ends=("", ""), size=180):
+    """A sheet of points in a plane after each layer, side by side from left to right.
+
+    sheets: (layers + 1, n, n, 2), the points of an n by n grid. span: the plane is seen from -span to span. told: as in
+    `carpet`.
+    """
+    sheets = torch.as_tensor(sheets).double().clamp(-span, span)
+    lines = torch.cat([sheets, sheets.transpose(1, 2)], 1)  # along rows, then along columns
+    rows = (lines.flatten(0, 1).flatten(1) / span * 128).round() / 128 * span
+    layers, numbers = map(list, map(range, (len(sheets), rows.shape[1])))
+    names = [f"line {at}" for at in range(len(rows))]
+    figure = _figure("fold", title, rows, numbers, names, "place", (-span, span), size, {}, ends)
+    return _told(figure | dict(columns=len(layers)), told, told[0])
+
+
+def _told(figure, told, what):
+    """The figure, and in its table one number for each layer in place of all that is drawn."""
+    name, numbers = told
+    figure["data"][0]["hoverinfo"] = "skip"
+    figure["data"].append(dict(x=list(range(len(numbers))), y=np.asarray(numbers), name=name))
+    figure["layout"]["yaxis"]["title"]["text"] = what
+    return figure
+
+
 def _figure(kind, title, grid, layers, names, what, span, size, wire, ends):
     axes = dict(xaxis=dict(title=dict(text="layer")), yaxis=dict(title=dict(text="input")))
     data = dict(type="heatmap", x=layers, y=names, z=np.asarray(grid), colorbar=dict(title=dict(text=what)))

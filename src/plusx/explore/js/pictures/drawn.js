@@ -3,13 +3,14 @@
  * a change is seen on its way, and one thread stands out under the pointer or by the arrow keys.
  */
 
+import { paletteOf } from "../colours.js";
 import { make, one } from "../elements.js";
 import { number } from "../numbers.js";
 import { tables } from "../tables.js";
 
 /** @typedef {import("./picture.js").Picture} Picture */
 /** @typedef {import("./picture.js").View} View */
-/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string }} Lines */
+/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string, columns: number }} Lines */
 
 const [WIDTH, PAD, EDGE] = [1000, 40, 8]; // as in drawn.py
 const WAY = 550; // milliseconds from one state to the next
@@ -21,18 +22,31 @@ const ease = (/** @type {number} */ share) => (share < 0.5 ? 4 * share ** 3 : 1 
  * @param {any} figure
  * @returns {Lines}
  */
-const linesOf = ({ data, span, layout, drawn }) => ({
+const linesOf = ({ data, span, layout, drawn, columns }) => ({
   grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
   span,
   tall: layout.height,
   kind: drawn,
+  columns,
 });
 
 /**
  * What is drawn, as paths: a thread each, or the river's outline.
  * @param {Lines} lines
  */
-export function paths({ grid, span: [low, high], tall, kind }) {
+export function paths({ grid, span: [low, high], tall, kind, columns }) {
+  if (kind === "fold") {
+    const wide = WIDTH / columns;
+    return grid.map((row, at) => {
+      const middle = (Math.floor((at * columns) / grid.length) + 0.5) * wide;
+      const points = [];
+      for (let i = 0; i < row.length; i += 2) {
+        const y = tall / 2 - (row[i + 1] / high) * (tall / 2 - EDGE);
+        points.push(`${(middle + (row[i] / high) * 0.47 * wide).toFixed(1)},${y.toFixed(1)}`);
+      }
+      return `M${points.join("L")}`;
+    });
+  }
   const step = (WIDTH - 2 * PAD) / Math.max(grid[0].length - 1, 1);
   const share = (/** @type {number} */ value) => {
     const known = Number.isNaN(value) ? low : Math.min(Math.max(value, low), high);
@@ -66,6 +80,27 @@ export function paths({ grid, span: [low, high], tall, kind }) {
   return [`${curve(upper, `M0,${upper[0].toFixed(1)}`, 1)}V${last}${curve(lower.reverse(), "", -1)}Z`];
 }
 
+/**
+ * The carpet: a pixel for each number, in the colours of the theme.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Lines} lines
+ * @param {Record<string, string>} palette
+ */
+function weave(canvas, { grid, span: [low, high] }, { C0, C1 }) {
+  const [below, above] = [C0, C1].map((hex) => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)));
+  [canvas.width, canvas.height] = [grid[0].length, grid.length];
+  const image = new ImageData(canvas.width, canvas.height);
+  let at = 0;
+  for (const row of grid) {
+    for (const value of row) {
+      const share = (2 * (Math.min(Math.max(value, low), high) - low)) / (high - low) - 1 || 0;
+      image.data.set([...(share > 0 ? above : below), Math.round(255 * Math.abs(share))], at);
+      at += 4;
+    }
+  }
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
+}
+
 /** @implements {Picture} */
 export class Drawn {
   ready = true;
@@ -76,6 +111,8 @@ export class Drawn {
   goal = null;
   frame = 0;
   chosen = -1;
+  /** @type {HTMLCanvasElement | null} where a carpet is woven */
+  canvas = null;
 
   /**
    * @param {HTMLElement} root
@@ -98,14 +135,18 @@ export class Drawn {
   }
 
   async load() {}
-  repaint() {} // colours are the page's own
+  /** Colours are the page's own, but the carpet's. */
+  repaint() {
+    if (this.now) this.put(this.now);
+  }
+
   resize() {} // and the picture is as wide as its page
   end() {
     cancelAnimationFrame(this.frame);
   }
 
   pins() {
-    return true;
+    return ["threads", "river"].includes(String(this.root.dataset.drawn)); // others would lie upon each other
   }
 
   fitting() {
@@ -121,8 +162,8 @@ export class Drawn {
     const view = this.view();
     if (!view) return;
     const goal = linesOf(view.figure);
-    if (!this.lines.length) this.build(goal);
-    this.faint.replaceChildren(...view.others.flatMap(({ figure }) => paths(linesOf(figure)).map((d) => this.path(d))));
+    if (!this.now) this.build(goal);
+    if (this.pins()) this.faint.replaceChildren(...view.others.flatMap(({ figure }) => paths(linesOf(figure)).map((d) => this.path(d))));
     const before = this.goal;
     this.goal = goal;
     const same = before?.grid.every((row, i) => row.every((value, l) => value === goal.grid[i][l]));
@@ -137,6 +178,11 @@ export class Drawn {
    * @param {Lines} goal
    */
   build(goal) {
+    if (goal.kind === "carpet") {
+      this.canvas = make("canvas", { class: "px-carpet" });
+      this.plot.append(this.canvas);
+      return;
+    }
     const drawn = /** @type {SVGElement} */ (one(this.root, ".px-still svg").cloneNode(true));
     this.lines = [.../** @type {NodeListOf<SVGElement>} */ (drawn.querySelectorAll(`.px-${goal.kind}`))];
     this.lines[0].before(this.faint);
@@ -177,7 +223,8 @@ export class Drawn {
   /** @param {Lines} lines */
   put(lines) {
     this.now = lines;
-    for (const [i, d] of paths(lines).entries()) this.lines[i].setAttribute("d", d);
+    if (this.canvas) weave(this.canvas, lines, paletteOf(this.root));
+    else for (const [i, d] of paths(lines).entries()) this.lines[i].setAttribute("d", d);
   }
 
   /** @param {PointerEvent} event */
