@@ -6,6 +6,7 @@ What an explorer shows there is compared with what its function returns in the t
 import asyncio
 import contextlib
 import io
+import re
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from playwright.sync_api import TimeoutError
 from torch.nn import functional as F
 
 from plusx.explore import Explorer
+from plusx.explore.drawn import paths
 from plusx.explore.figures import table
 from plusx.explore.states import packed
 from plusx.nets.switched import LAYER, encode, load, trained
@@ -30,12 +32,12 @@ from plusx.nets.switched import LAYER, encode, load, trained
 NOTEBOOK = "window.jupyterapp.shell.currentWidget"
 CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
 NO_KERNEL = "--KernelSpecManager.ensure_native_kernel=False", "--KernelSpecManager.allowed_kernelspecs=none"
-DRAWN = ".plusx-explore.px-live .main-svg"
+DRAWN = ".plusx-explore.px-live :is(.main-svg, .px-plot .px-drawn, canvas.px-carpet)"
 
 # Use a control, then milliseconds until the cell's picture has changed and the frame that shows it is out.
 CLICK_TO_REDRAW = """([cell, control]) => new Promise((done) => {
   const plots = [...cell.querySelectorAll('.js-plotly-plot')];
-  const drawn = () => [...cell.querySelectorAll('.main-svg :is(path, text, image), .jp-OutputArea img')]
+  const drawn = () => [...cell.querySelectorAll(':is(.main-svg, .px-plot) :is(path, text, image), .jp-OutputArea img')]
     .map(n => ['d', 'transform', 'src', 'style'].map(a => n.getAttribute(a)).join() + n.href?.baseVal + n.textContent)
     .join()
     + plots.flatMap(p => p.data.filter(t => t.type === 'surface').map(t => t.z.join())).join();
@@ -60,6 +62,14 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done) => {
     for (const kind of ['input', 'change']) control.dispatchEvent(new Event(kind, { bubbles: true }));
   }
 })"""
+NUMBER = r"-?[\d.]+"
+# Whether the lines of a drawn figure have come to where they belong.
+HAS_WAYS = """([root, expected]) => {
+  const lines = root.querySelectorAll('.px-plot .px-drawn > path:not(.px-layer)');
+  const ways = [...lines].map((line) => line.getAttribute('d').match(/-?[\\d.]+/g).map(Number));
+  const near = (way, i) => way.every((number, j) => Math.abs(number - ways[i][j]) < 0.11);
+  return expected.every((way, i) => ways[i]?.length === way.length && near(way, i));
+}"""
 HAS_TABLES = """([root, expected]) => {
   const page = document.createElement('template');
   page.innerHTML = expected;
@@ -214,7 +224,11 @@ def assert_shows(panel, explorer, state):
         for trace in figure["data"]
     ]
     root = panel.element_handle()
-    for condition, expected in (HAS_TABLES, table(figure)), (HAS_DRAWN, numbers):
+    conditions = [(HAS_TABLES, table(figure)), (HAS_DRAWN, numbers)]
+    if "drawn" in figure:
+        ways = [] if figure["drawn"] == "carpet" else [re.findall(NUMBER, path) for path in paths(figure)]
+        conditions[1] = HAS_WAYS, [[float(number) for number in way] for way in ways]
+    for condition, expected in conditions:
         panel.page.wait_for_function(condition, arg=[root, expected], timeout=20_000)
 
 

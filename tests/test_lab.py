@@ -328,6 +328,48 @@ def test_an_explorer_answers_wherever_lab_shows_it(open_small, small):
     assert_shows(panel, small, [1 - state[0], *state[1:]])
 
 
+THREADS = """import torch
+from plusx.explore import explore
+from plusx.show import threads
+
+@explore(cut=["none", 1, 2, 3, "all"], a=[0.0, 1.0])
+def drawn(cut, a=1.0):
+    x = torch.linspace(-2, 2, 7)
+    heights = torch.stack([x, x * (cut not in (1, "all")) + a / 4, x * (cut in ("none", 3)) - a, x / 2])
+    return threads(heights, f"cut {cut}, a {a:g}", (-3, 3), skip=("cut", cut))
+"""
+
+
+def test_a_drawn_figure_answers_wherever_lab_shows_it(lab, folder, open_page):
+    namespace = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(THREADS, namespace)
+    nbformat.write(
+        new_notebook(cells=[new_code_cell(THREADS), new_code_cell("0")], metadata=PYTHON), folder / "drawn.ipynb"
+    )
+    page, _, _ = open_page("about:blank")
+    page.set_default_timeout(20_000)
+    assert run_all(page, lab, "drawn.ipynb") == []
+    state = walk(panel_of(page, 0), namespace["drawn"])
+    panel = panel_of(page, 0)
+    panel.locator("button[type=reset]").click()
+    state = list(namespace["drawn"].start)
+    panel.get_by_role("switch", name="Skip around layer 2").click()
+    state[0] = 2
+    assert_shows(panel, namespace["drawn"], state)
+    kernel(page, "drawn.widget.cut = 'all'")
+    state[0] = 4
+    panel = panel_of(page, 0)  # the cell is the active one again
+    execute(page, "notebook:create-output-view")
+    second = page.locator(".jp-LinkedOutputView .plusx-explore")
+    for each in (panel, second):
+        assert_shows(each, namespace["drawn"], state)
+    second.get_by_role("switch", name="Skip around layer 3").press("Space")
+    state[0] = 0
+    for each in (second, panel):
+        assert_shows(each, namespace["drawn"], state)
+
+
 def test_a_notebook_run_twice_in_a_row(open_small, small):
     page = open_small("twice.ipynb")
     panel_of(page).locator("[data-control='0']").click()
