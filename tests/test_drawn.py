@@ -13,7 +13,7 @@ from plusx.explore.drawn import paths, still_drawn, told
 from plusx.explore.figures import normalise
 from plusx.explore.states import DEFAULT, Explorer
 from plusx.explore.static import as_seen, fragment
-from plusx.show import along, river, threads
+from plusx.show import along, carpet, fold, river, threads
 
 LAYERS = range(1, 7)
 D = "[...document.querySelectorAll('.px-plot .px-threads')].map((line) => line.getAttribute('d'))"
@@ -81,6 +81,30 @@ def test_the_river_is_as_wide_as_the_logarithm_of_its_size():
     assert np.cumsum(bends)[:2] == pytest.approx([-24.2, -49.2], abs=0.1)  # half of 50, all of it
 
 
+def woven(skip=True):
+    """Is there a pattern?"""
+    grid = torch.outer(torch.linspace(-1, 1, 5), torch.linspace(-1, 1, 9)) if skip else torch.zeros(5, 9)
+    return carpet(grid, f"skip {skip}", (-1, 1), ("agreement", torch.arange(5)), what="slope")
+
+
+def folded(place="branch"):
+    """Where is the ReLU?"""
+    sheet = torch.stack(torch.meshgrid(torch.linspace(-1, 1, 5), torch.linspace(-1, 1, 5), indexing="xy"), -1)
+    layers = torch.stack([sheet, sheet / 2, sheet.relu() if place == "stream" else sheet / 4])
+    return fold(layers, place, 1, ("zeros", (layers == 0).double().mean((1, 2, 3))))
+
+
+def test_a_sheet_stands_in_its_column_with_all_its_lines():
+    _, figure = normalise(folded("stream"), "f()")
+    lines = [np.array(re.findall(r"(-?[\d.]+),(-?[\d.]+)", path), float) for path in paths(figure)]
+    assert [len(line) for line in lines] == [5] * 30  # five rows and five columns of three sheets
+    wide = 1000 / 3
+    ends = [0.5 * wide - 0.47 * wide, 0.5 * wide + 0.47 * wide]
+    np.testing.assert_allclose(lines[0][[0, -1]], np.transpose([ends, [172, 172]]), atol=0.1)  # the lowest row
+    folded_sheet = np.concatenate(lines[20:])
+    assert folded_sheet[:, 0].min() == pytest.approx(2.5 * wide, abs=0.1) and folded_sheet[:, 1].max() == 90
+
+
 def test_words_say_what_converges_and_where():
     _, figure = normalise(drawn([[1, 0.05, 0.001], [-1, -0.05, 0]]), "f()")
     assert told(figure) == (
@@ -99,7 +123,7 @@ def test_words_say_what_converges_and_where():
         (drawn([[0, 0, 0], [0, 0, 0]], span=(1, 1)), "f() returned the span [1, 1]; give [low, high]"),
         (drawn([[0, 0, 0], [0, 0, 0]], wire=dict(norm=("c", 1))), "a wire with 'norm'"),
         (drawn([[0, 0], [0, 0]]), "data[0] has a z (2, 2), 2 y and 3 x"),
-        (drawn([[0, 0, 0], [0, 0, 0]], data=[]), "returned 0 traces to draw; give one, with z"),
+        (drawn([[0, 0, 0], [0, 0, 0]], data=[]), "f() returned nothing to draw; give a first trace with z"),
     ],
 )
 def test_refusals(figure, message):
@@ -236,6 +260,50 @@ def test_the_state_before_stays_faintly_and_a_pinned_one_too(page):
     assert page.locator(".px-faint path").count() == 18
     page.get_by_text("Data of this picture").click()
     assert page.locator(".px-table td").count() == 9 * 8
+
+
+PIXELS = """async () => {
+  const seen = (image, width, height) => {
+    const canvas = new OffscreenCanvas(width, height);
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    return [...canvas.getContext("2d").getImageData(0, 0, width, height).data];
+  };
+  const [canvas, still] = [document.querySelector("canvas.px-carpet"), document.querySelector(".px-still image")];
+  const image = new Image();
+  image.src = still.getAttribute("href");
+  await image.decode();
+  return [canvas, image].map((each) => seen(each, canvas.width, canvas.height));
+}"""
+
+
+def test_the_carpet_is_its_still_and_follows_theme_and_state(page_of):  # noqa: F811
+    page, errors = page_of(woven, skip=True)
+    woven_, still = (np.array(each).reshape(5, 9, 4) for each in page.evaluate(PIXELS))
+    assert np.abs(woven_ - still).max() <= 3  # what a canvas makes of colours that are half transparent
+    assert woven_[0, 0, 3] == 255 and woven_[2, 4, 3] == 0
+    assert tuple(woven_[0, 0, :3]) == (0xBB, 0x4E, 0x09) and tuple(woven_[0, -1, :3]) == (0x1B, 0x56, 0x93)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_timeout(100)
+    assert page.evaluate(PIXELS)[0][:3] == [0xF6, 0x8F, 0x3F]
+    page.emulate_media(reduced_motion="reduce")
+    page.get_by_role("switch", name="skip").click()
+    assert set(page.evaluate(PIXELS)[0][3::4]) == {0} and result(page) == "skip False"
+    assert page.get_by_role("button", name="Pin").count() == 0
+    page.get_by_text("Data of this picture").click()
+    assert page.locator(".px-table th").all_text_contents() == ["layer", "agreement: slope"]
+    assert errors == []
+
+
+def test_the_fold_is_drawn_in_each_state(page_of):  # noqa: F811
+    page, errors = page_of(folded, place=["branch", "stream"])
+    page.emulate_media(reduced_motion="reduce")
+    for place in ("branch", "stream"):
+        page.get_by_text(place, exact=True).first.click()
+        lines = "[...document.querySelectorAll('.px-plot .px-fold')].map((line) => line.getAttribute('d'))"
+        np.testing.assert_allclose(
+            numbers(page.evaluate(lines)), numbers(paths(normalise(folded(place), "f()")[1])), atol=0.11
+        )
+    assert errors == []
 
 
 def test_nothing_is_drawn_that_a_stranger_named():
