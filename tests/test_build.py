@@ -148,7 +148,7 @@ def test_no_page_names_plotly_in_a_script_tag(page_files):
 
 
 def test_the_site_carries_the_bundles_its_explorers_name_and_no_other(site, page_files):
-    named = {tag["data-bundle"] for page in page_files for tag in soup(page).select(".plusx-explore")}
+    named = {tag["data-bundle"] for page in page_files for tag in soup(page).select(".plusx-explore[data-bundle]")}
     carried = {path.name for path in (site / "_static" / "plusx").glob("plotly*")}
     assert carried == {f"plotly-{name}.min.js" for name in named}
 

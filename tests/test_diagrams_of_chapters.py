@@ -14,7 +14,7 @@ def untied(page):
     """(explorer, control) for each control named after a part of a block that no part of the diagram presses."""
     return {
         (explorer["data-name"], control["data-name"])
-        for explorer in page.select(".plusx-explore")
+        for explorer in page.select(".plusx-explore:not([data-drawn])")  # whose wire has a skip for each layer
         for control in explorer.select("[data-control]")
         if OF_A_BLOCK.search(control["data-name"])
         and not explorer.select(f'.px-diagram [data-set="{control["data-name"]}"]')

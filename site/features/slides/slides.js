@@ -88,7 +88,9 @@
       // Its picture, letters and all, fills what room is left.
       const figure = explorer.querySelector(".px-figure");
       const margin = parseFloat(getComputedStyle(html).fontSize);
-      const room = article.getBoundingClientRect().bottom - figure.getBoundingClientRect().top - margin;
+      const under = [...explorer.querySelectorAll(":scope > :is(.px-diagram, .px-sides)")]; // a drawn figure's wire
+      const below = under.reduce((sum, part) => sum + part.offsetHeight, margin);
+      const room = article.getBoundingClientRect().bottom - figure.getBoundingClientRect().top - below;
       const zoom = Math.max(room, 0.4 * article.clientHeight) / parseFloat(figure.style.height);
       explorer.style.setProperty("--px-zoom", zoom);
       explorer.style.setProperty("--px-tall", figure.style.height);

@@ -112,10 +112,10 @@ def _woven(figure: dict, tall: int) -> str:
 
 def sides(figure: dict) -> str:
     """What stands at the two ends of a picture."""
+    if not any(figure["ends"]):
+        return ""
     left, right = map(html.escape, figure["ends"])
-    return (
-        f'<p class="px-sides" aria-hidden="true"><span>{left}</span><span>{right}</span></p>' if left or right else ""
-    )
+    return f'<div class="px-sides" aria-hidden="true"><span>{left}</span><span>{right}</span></div>'
 
 
 def told(figure: dict) -> str:

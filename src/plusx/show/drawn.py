@@ -33,7 +33,7 @@ def river(sizes, title, span, what="log₁₀ of the size", ends=("", ""), size=
     sizes: (layers + 1,), above 0. span: (low, high) of its logarithms to the base 10: as wide as a hair, and as the
     whole picture.
     """
-    logs = torch.as_tensor(sizes).double().clamp(min=10.0 ** (span[0] - 9)).log10()
+    logs = torch.as_tensor(sizes).double().clamp(min=1e-300).log10()
     rounded = (logs * 128).round() / 128
     return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire, ends)
 

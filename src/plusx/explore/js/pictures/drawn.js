@@ -124,7 +124,7 @@ export class Drawn {
     this.plot = /** @type {HTMLElement} */ (root.querySelector(".px-plot"));
     this.faint = document.createElementNS(SVG, "g");
     this.faint.setAttribute("class", "px-faint");
-    this.told = make("p", { class: "px-told", role: "status" });
+    this.told = make("div", { class: "px-told", role: "status" });
     /** @type {SVGElement[]} */
     this.lines = [];
     this.plot.addEventListener("pointermove", (event) => this.near(event));
