@@ -20,6 +20,19 @@ def test_a_miniature_has_the_thick_lines_of_the_upper_panel_and_fills_its_room()
     assert [(line["stroke"], line["points"]) for line in lines] == [("var(--px-C1)", "0,50 50,0 100,50 100,50")]
 
 
+DRAWN = """<div id="explore-drawn"><div class="px-still px-wide"><svg>
+<path class="px-layer" d="M40.0,0V340"/>
+<path class="px-threads" style="--px-at:0.0%" d="M0,100.0h40c50.0,0 50.0,60.0 100.0,60.0c5.0,0 5.0,-60.0 100.0,-60.0h4"/>
+<path class="px-threads" style="--px-at:100.0%" d="M0,200.0h40c50.0,0 50.0,0.0 100.0,0.0c50.0,0 50.0,0.0 100.0,0.0h40"/>
+</svg></div></div>"""
+
+
+def test_a_miniature_of_threads_goes_where_they_go_in_their_colours():
+    lines = BeautifulSoup(cards.miniature(DRAWN, "drawn"), "html.parser")("polyline")
+    assert [line["points"] for line in lines] == ["0,0 50,30 100,0", "0,50 50,50 100,50"]
+    assert "0.0%" in lines[0]["style"] and "100.0%" in lines[1]["style"]
+
+
 @pytest.mark.parametrize("name, html", [("other", STILL), ("runs", STILL.replace("2.25", "0.75"))])
 def test_a_picture_that_is_not_there_stops_the_build(name, html):
     with pytest.raises(ExtensionError, match=f"cards: .*{name}"):
@@ -38,5 +51,5 @@ def test_every_card_shows_its_chapter_s_number_and_colours_of_its_picture(site, 
     for address, increment, number, lines, tall in found:
         assert (increment, number) == ("list-item 1", int(re.search(r"/(\d+)-", address)[1]))
         chapter = (site / address).read_text(encoding="utf8")
-        colours = set(re.findall(r"--px-\w+", "".join(lines)))
+        colours = set(re.findall(r"--px-\w+", "".join(lines)))  # of threads, the ends of their scale
         assert (tall and colours and all(colour in chapter for colour in colours)) or number not in cards.SHOWN

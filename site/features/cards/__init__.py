@@ -12,21 +12,24 @@ from sphinx.errors import ExtensionError
 
 # The explorer of a chapter that a card shows; the playground has none, and its card stays as it is.
 SHOWN = {
-    1: "function_and_slope", 2: "gradient_by_layer", 3: "slope_over_the_line", 4: "two_gradients", 5: "loss_by_depth",
-    6: "order_of_parts", 7: "gradient_by_path_length", 8: "loss_along_lines", 9: "start_or_brake",
-    10: "branch_beside_stream", 11: "warm_up_and_rate", 12: "four_orders", 13: "without_skips", 14: "residual_by_depth",
-    15: "features_in_a_sum", 17: "verdicts_by_margin", 18: "beside_the_mean", 19: "cost_of_a_layer",
-    20: "edit_by_layer",
+    1: "thirty_six_numbers", 2: "river_of_gradient", 3: "slope_over_the_line", 4: "two_gradients", 5: "loss_by_depth",
+    6: "threads_by_order", 7: "gradient_by_path_length", 8: "loss_along_lines", 9: "threads_held_by_a_number",
+    10: "branch_beside_stream", 11: "threads_through_norms", 12: "four_orders", 13: "whose_thread_is_it",
+    14: "tokens_become_one", 15: "features_in_a_sum", 17: "verdicts_by_margin", 18: "four_bundles",
+    19: "cost_of_a_layer", 20: "edit_by_layer",
 }  # fmt: skip
 SIZE, BOX, POINTS = np.array([100, 50]), "-1 -2 102 54", 40  # of all; of a line
 CARD = re.compile(r'<li><p><a [^>]*href="(chapters/(\d+)-[^"]*)".*?(?=</li>)', re.S)
 DRAWN = re.compile(r'<path d="([^"]*)" clip-path="url\(#([^)]*)\)" style="([^"]*)"')
 OPENER = re.compile(r'(<div class="px-opener">.*?)(?=</div>)', re.S)
+THREAD = re.compile(r'<path class="px-(threads|river)" style="--px-at:([\d.]+%)" d="([^"]*)"')
+STEP = re.compile(r"c[^c]*?(-?[\d.]+),(-?[\d.]+)(?=[chVZ])")
+THREADS = 8  # of a miniature, at most
 COLOUR = re.compile(r"(?:fill|stroke): (var\(--px-(?!grid|muted)\w+\))")
 
 
 def add_miniatures(app, pages: dict, outdir: Path) -> None:
-    """Into the cards of index.html and the chapters' openers, among the texts of all pages.
+    """Into the cards of index.html, and the heads of chapters that do not begin with that picture.
 
     ExtensionError: a chapter has no such picture.
     """
@@ -37,7 +40,8 @@ def add_miniatures(app, pages: dict, outdir: Path) -> None:
         if not explorer:
             return card[0]
         picture = miniature(pages[chapter], explorer)
-        pages[chapter] = OPENER.sub(rf"\g<1>{picture}", pages[chapter], count=1)
+        if f'id="explore-{explorer}" data-name="{explorer}" data-drawn' not in pages[chapter]:
+            pages[chapter] = OPENER.sub(rf"\g<1>{picture}", pages[chapter], count=1)
         return card[0] + picture
 
     pages[index] = CARD.sub(with_picture, pages[index])
@@ -46,6 +50,8 @@ def add_miniatures(app, pages: dict, outdir: Path) -> None:
 def miniature(page: str, explorer: str) -> str:
     """The upper panel of an explorer's still picture as an SVG of some hundred bytes."""
     found = re.search(rf'id="explore-{explorer}".*?<div class="px-still[^>]*>(<svg .*?</svg>)', page, re.S)
+    if threads := THREAD.findall(found[1]) if found else []:
+        return _fitted([_thread(*each) for each in threads[:: -(-len(threads) // THREADS)]])
     drawn = DRAWN.findall(found[1]) if found else []
     if not drawn:
         raise ExtensionError(f"cards: the page has no still picture of {explorer}.")
@@ -60,6 +66,25 @@ def miniature(page: str, explorer: str) -> str:
             lines.append((paint, np.append(numbers[:: -(-len(numbers) // POINTS)], numbers[-1:], 0)))
     if not lines:
         raise ExtensionError(f"cards: the first state of {explorer} has neither thick lines nor bars; choose another.")
+    return _fitted(lines)
+
+
+def _thread(kind: str, at: str, path: str) -> tuple[str, np.ndarray]:
+    """How a drawn line is painted, and where it is at each layer; a river has both its edges."""
+    first, _, second = path.partition("V")
+    points = np.cumsum([[0, float(first[3:].partition("h")[0])], *_steps(first)], 0)
+    if kind == "river":
+        back = np.cumsum([[points[-1, 0], float(second.partition("h")[0])], *_steps(second)], 0)
+        return 'fill="var(--px-gradient)"', np.concatenate([points, back])
+    return f'fill="none" style="stroke:color-mix(in oklch decreasing hue,var(--px-C1) {at},var(--px-C0))"', points
+
+
+def _steps(path: str) -> np.ndarray:
+    return np.array(STEP.findall(path), float)
+
+
+def _fitted(lines: list) -> str:
+    """Lines, each its paint and its points, as an SVG that they fill."""
     everything = np.concatenate([points for _, points in lines])
     least = everything.min(0)
     scale = SIZE / np.maximum(everything.max(0) - least, 1e-9)
