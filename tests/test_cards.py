@@ -20,9 +20,9 @@ def test_a_miniature_has_the_thick_lines_of_the_upper_panel_and_fills_its_room()
     assert [(line["stroke"], line["points"]) for line in lines] == [("var(--px-C1)", "0,50 50,0 100,50 100,50")]
 
 
-DRAWN = """<div id="explore-drawn"><div class="px-still px-wide"><svg>
+DRAWN = """<div id="explore-drawn"><div class="px-still px-wide"><svg class="px-drawn">
 <path class="px-layer" d="M40.0,0V340"/>
-<path class="px-threads" style="--px-at:0.0%" d="M0,100.0h40c50.0,0 50.0,60.0 100.0,60.0c5.0,0 5.0,-60.0 100.0,-60.0h4"/>
+<path class="px-threads" style="--px-at:0.0%" d="M0,100.0h40c50.0,0 50.0,60.0 100.0,60.0c5,0 5,-60.0 100.0,-60.0h4"/>
 <path class="px-threads" style="--px-at:100.0%" d="M0,200.0h40c50.0,0 50.0,0.0 100.0,0.0c50.0,0 50.0,0.0 100.0,0.0h40"/>
 </svg></div></div>"""
 
