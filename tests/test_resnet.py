@@ -216,7 +216,7 @@ def chapter():
 
 def test_a_cell_that_is_gone_is_an_error_that_names_those_there_are():
     with pytest.raises(
-        LookupError, match="06-resnet-blocks has no code cell 'nowhere'; it has fetch-book, setup-torch, two-br"
+        LookupError, match="06-resnet-blocks has no code cell 'nowhere'; it has fetch-book, setup-torch, threads-by"
     ):
         chapter_code(CHAPTER, "nowhere")
 

@@ -57,7 +57,8 @@ def to_slide(page, number):
 def to_explorer(page):
     page.locator(".px-next").wait_for()
     page.keyboard.press("Home")
-    slide = next(slide for slide in walk(page) if slide["explorer"])
+    drawn = page.locator("[data-drawn]").evaluate_all("all => all.map((each) => each.dataset.name)")
+    slide = next(slide for slide in walk(page) if slide["explorer"] not in (None, *drawn))
     to_slide(page, slide["label"].split()[1])
     return page.locator(f"#explore-{slide['explorer']}")
 

@@ -89,7 +89,7 @@
       const figure = explorer.querySelector(".px-figure");
       const margin = parseFloat(getComputedStyle(html).fontSize);
       const under = [...explorer.querySelectorAll(":scope > :is(.px-diagram, .px-sides)")]; // a drawn figure's wire
-      const below = under.reduce((sum, part) => sum + part.offsetHeight, margin);
+      const below = under.reduce((sum, part) => sum + part.offsetHeight + margin, margin);
       const room = article.getBoundingClientRect().bottom - figure.getBoundingClientRect().top - below;
       const zoom = Math.max(room, 0.4 * article.clientHeight) / parseFloat(figure.style.height);
       explorer.style.setProperty("--px-zoom", zoom);
