@@ -12,7 +12,7 @@ from sphinx.errors import ExtensionError
 
 # The explorer of a chapter that a card shows; the playground has none, and its card stays as it is.
 SHOWN = {
-    1: "thirty_six_numbers", 2: "river_of_gradient", 3: "slope_over_the_line", 4: "two_gradients", 5: "loss_by_depth",
+    1: "thirty_six_numbers", 2: "gradient_by_layer", 3: "slope_over_the_line", 4: "two_gradients", 5: "loss_by_depth",
     6: "threads_by_order", 7: "gradient_by_path_length", 8: "loss_along_lines", 9: "threads_held_by_a_number",
     10: "branch_beside_stream", 11: "threads_through_norms", 12: "four_orders", 13: "whose_thread_is_it",
     14: "tokens_become_one", 15: "features_in_a_sum", 17: "verdicts_by_margin", 18: "four_bundles",
@@ -22,7 +22,7 @@ SIZE, BOX, POINTS = np.array([100, 50]), "-1 -2 102 54", 40  # of all; of a line
 CARD = re.compile(r'<li><p><a [^>]*href="(chapters/(\d+)-[^"]*)".*?(?=</li>)', re.S)
 DRAWN = re.compile(r'<path d="([^"]*)" clip-path="url\(#([^)]*)\)" style="([^"]*)"')
 OPENER = re.compile(r'(<div class="px-opener">.*?)(?=</div>)', re.S)
-THREAD = re.compile(r'<path class="px-(threads|river)" style="--px-at:([\d.]+%)" d="([^"]*)"')
+THREAD = re.compile(r'<path class="px-threads" style="--px-at:([\d.]+%)" d="([^"]*)"')
 STEP = re.compile(r"c[^c]*?(-?[\d.]+),(-?[\d.]+)(?=[chVZ])")
 THREADS = 8  # of a miniature, at most
 COLOUR = re.compile(r"(?:fill|stroke): (var\(--px-(?!grid|muted)\w+\))")
@@ -69,18 +69,11 @@ def miniature(page: str, explorer: str) -> str:
     return _fitted(lines)
 
 
-def _thread(kind: str, at: str, path: str) -> tuple[str, np.ndarray]:
-    """How a drawn line is painted, and where it is at each layer; a river has both its edges."""
-    first, _, second = path.partition("V")
-    points = np.cumsum([[0, float(first[3:].partition("h")[0])], *_steps(first)], 0)
-    if kind == "river":
-        back = np.cumsum([[points[-1, 0], float(second.partition("h")[0])], *_steps(second)], 0)
-        return 'fill="var(--px-gradient)"', np.concatenate([points, back])
+def _thread(at: str, path: str) -> tuple[str, np.ndarray]:
+    """How a thread is painted, and where it is at each layer."""
+    steps = np.array(STEP.findall(path), float)
+    points = np.cumsum([[0, float(path[3:].partition("h")[0])], *steps], 0)
     return f'fill="none" style="stroke:color-mix(in oklch decreasing hue,var(--px-C1) {at},var(--px-C0))"', points
-
-
-def _steps(path: str) -> np.ndarray:
-    return np.array(STEP.findall(path), float)
 
 
 def _fitted(lines: list) -> str:
