@@ -53,6 +53,8 @@ def test_the_mouse_and_the_focus_show_what_a_term_means_and_escape_hides_it(
     card, link = page.locator(CARD), page.locator(TERM).first
     words = said(site, link.get_attribute("href"))
     page.keyboard.press("Shift")  # the reader is there: all is laid out
+    begun = "[...document.querySelectorAll('.plusx-explore fieldset')].every((each) => !each.disabled)"
+    page.wait_for_function(begun)  # an explorer that begins sets its second sentence small
     page.evaluate("[document.documentElement.scrollHeight, document.fonts.ready][1]")
     tall = page.evaluate("document.documentElement.scrollHeight")
     link.hover()
