@@ -40,7 +40,8 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done) => {
   const drawn = () => [...cell.querySelectorAll(':is(.main-svg, .px-plot) :is(path, text, image), .jp-OutputArea img')]
     .map(n => ['d', 'transform', 'src', 'style'].map(a => n.getAttribute(a)).join() + n.href?.baseVal + n.textContent)
     .join()
-    + plots.flatMap(p => p.data.filter(t => t.type === 'surface').map(t => t.z.join())).join();
+    + plots.flatMap(p => p.data.filter(t => t.type === 'surface').map(t => t.z.join())).join()
+    + [...cell.querySelectorAll('canvas.px-carpet')].map(c => c.toDataURL()).join();
   const before = drawn(), begun = performance.now();
   const look = () => {
     if (drawn() === before) return;
