@@ -1,3 +1,5 @@
+import { make } from "../../src/plusx/explore/js/elements.js";
+
 /* Paper is light, whatever the screen is; explorers follow the theme. */
 (() => {
   const { dataset } = document.documentElement;
@@ -40,12 +42,7 @@
     const sidebar = document.getElementById(`pst-${side}-sidebar`);
     const dialog = document.getElementById(`pst-${side}-sidebar-modal`);
     if (!toggle || !dialog) continue; // a page without headings
-    const close = document.createElement("button");
-    close.type = "button";
-    close.className = "px-close";
-    close.ariaLabel = "Close";
-    close.textContent = "×";
-    sidebar.prepend(close);
+    sidebar.prepend(make("button", { type: "button", class: "px-close", "aria-label": "Close" }, "×"));
     dialog.ariaLabel = side === "primary" ? "Book" : "On this page";
     dialog.addEventListener("click", ({ target }) => {
       if (target.closest(".px-close, a")) dialog.close();

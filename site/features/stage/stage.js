@@ -2,6 +2,9 @@
  * A script and its stage (stage.py, stage.css): a link to a state sets the explorer as the reader comes to it, until the
  * reader takes the controls. On a phone the picture stays in sight, until it is closed.
  */
+
+import { make } from "../../../src/plusx/explore/js/elements.js";
+
 (() => {
   const html = document.documentElement;
   const beside = matchMedia("(min-width: 1200px)");
@@ -52,11 +55,7 @@
   /** Keep the picture at the top of a phone's screen while the text after it is read. */
   function dock(root, after) {
     const place = root.parentElement;
-    const close = document.createElement("button");
-    close.type = "button";
-    close.className = "px-undock";
-    close.ariaLabel = "Close the picture";
-    close.textContent = "×";
+    const close = make("button", { type: "button", class: "px-undock", "aria-label": "Close the picture" }, "×");
     root.append(close);
     let closed = false;
     const tell = () => {

@@ -32,3 +32,21 @@ export function painted(node, palette, here = false) {
   if (Array.isArray(node)) return node.map((item) => painted(item, palette, here));
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, painted(value, palette, isColour(key))]));
 }
+
+/**
+ * Red, green and blue of a colour of the palette, 0 to 255.
+ * @param {string} hex as in "#1b5693"
+ */
+export const rgb = (hex) => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+
+/**
+ * Paint anew whenever the page goes from light to dark or back, as the book or the system tells it.
+ * @param {() => void} repaint
+ * @param {AbortSignal} signal until it aborts
+ */
+export function followTheme(repaint, signal) {
+  const watch = new MutationObserver(repaint);
+  for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal });
+  signal.addEventListener("abort", () => watch.disconnect());
+}

@@ -1,5 +1,6 @@
 /** Bringing explorers to life, and ending them. */
 
+import { followTheme } from "./colours.js";
 import { one } from "./elements.js";
 import { Explorer } from "./explorer.js";
 import { followHost } from "./host.js";
@@ -66,13 +67,10 @@ function live(root, explorer) {
   };
   window.addEventListener("beforeprint", onPaper(true), leave);
   window.addEventListener("afterprint", onPaper(false), leave);
-  const theme = new MutationObserver(repaint);
-  for (const node of [document.documentElement, document.body]) theme.observe(node, { attributeFilter: ["data-theme"] });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, leave);
+  followTheme(repaint, leave.signal);
   if (!inPage) followHost(root, leave.signal, repaint); // its looks are those of the notebook's application
   return () => {
     leave.abort();
-    theme.disconnect();
     resize.disconnect();
     if (!inPage) explorer.source.close();
     picture.end();

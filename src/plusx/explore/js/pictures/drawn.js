@@ -1,9 +1,9 @@
 /**
- * Figures that we draw ourselves: threads through layers, and the river. drawn.py draws the same before scripts; here
- * a change is seen on its way, and one thread stands out under the pointer or by the arrow keys.
+ * Figures that we draw ourselves, of the kinds that drawn.py draws before scripts. Here a change is seen on its way, and
+ * one thread stands out under the pointer or by the arrow keys.
  */
 
-import { paletteOf } from "../colours.js";
+import { paletteOf, rgb } from "../colours.js";
 import { make, one } from "../elements.js";
 import { number } from "../numbers.js";
 import { tables } from "../tables.js";
@@ -31,7 +31,7 @@ const linesOf = ({ data, span, layout, drawn, columns }) => ({
 });
 
 /**
- * What is drawn, as paths: a thread each, or the river's outline.
+ * What is drawn, as paths: a thread each, the river's outline, or the lines of sheets.
  * @param {Lines} lines
  */
 export function paths({ grid, span: [low, high], tall, kind, columns }) {
@@ -87,7 +87,7 @@ export function paths({ grid, span: [low, high], tall, kind, columns }) {
  * @param {Record<string, string>} palette
  */
 function weave(canvas, { grid, span: [low, high] }, { C0, C1 }) {
-  const [below, above] = [C0, C1].map((hex) => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)));
+  const [below, above] = [rgb(C0), rgb(C1)];
   [canvas.width, canvas.height] = [grid[0].length, grid.length];
   const image = new ImageData(canvas.width, canvas.height);
   let at = 0;
@@ -137,7 +137,7 @@ export class Drawn {
   async load() {}
   /** Colours are the page's own, but the carpet's. */
   repaint() {
-    if (this.now) this.put(this.now);
+    if (this.canvas && this.now) this.put(this.now);
   }
 
   resize() {} // and the picture is as wide as its page

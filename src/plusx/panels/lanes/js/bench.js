@@ -1,5 +1,6 @@
 /** The lanes' controls and pictures, as elements. */
 
+import { followTheme } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
 import { make, unique } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
@@ -58,7 +59,7 @@ export class Bench extends Results {
       ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "ln-challenges" }, ...this.challenges)] : []),
     );
     this.offerLoading();
-    this.followTheme();
+    followTheme(() => this.draw(), this.signal);
     new ResizeObserver(() => this.draw()).observe(this.lossPicture.canvas);
     if (here) window.addEventListener("hashchange", () => location.hash === this.address() || this.followLink());
   }
@@ -150,13 +151,5 @@ export class Bench extends Results {
       case "rate": return `rate ${label}`;
       default: return label;
     }
-  }
-
-  followTheme() {
-    const repaint = () => this.draw();
-    const watch = new MutationObserver(repaint);
-    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: ["data-theme"] });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
-    this.signal.addEventListener("abort", () => watch.disconnect());
   }
 }

@@ -1,5 +1,6 @@
 /** Curves and planes on a canvas, as sharp as the screen. */
 
+import { rgb } from "../../../explore/js/colours.js";
 import { make } from "../../../explore/js/elements.js";
 
 /** Ticks of an axis from low to high: powers of ten, or four or five round numbers. */
@@ -103,7 +104,6 @@ export function paintPlane(canvas, seen, dots, [first, second], page) {
   const { context, width, height } = sheet(canvas);
   if (seen) {
     const side = Math.sqrt(seen.length);
-    const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
     const [from, to] = [rgb(first), rgb(second)];
     const small = make("canvas", { width: side, height: side });
     const image = new ImageData(side, side);

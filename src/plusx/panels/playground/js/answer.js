@@ -1,5 +1,6 @@
 /** What a net has answered, in words and in pictures. */
 
+import { rgb } from "../../../explore/js/colours.js";
 import { make } from "../../../explore/js/elements.js";
 import { paint, paintLarge } from "./canvas.js";
 import { logProbabilities, meanCosine, percent, short, shown, spoken, sum } from "./readings.js";
@@ -15,7 +16,7 @@ export class Answer {
     const { n } = seen;
     const [attention, similarity, ink] = this.colours();
     this.paintedIn = [attention, similarity, ink];
-    const colours = [attention, similarity].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+    const colours = [rgb(attention), rgb(similarity)];
     const tokens = [...text];
     const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
     const size = net.alphabet.length;

@@ -1,5 +1,6 @@
 /** The playground's controls and places of pictures, as elements. */
 
+import { followTheme } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
 import { make, unique } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
@@ -83,21 +84,12 @@ export class Bench extends Answer {
       make("ol", { class: "pg-challenges" }, ...this.challenges),
     );
     this.offerLoading();
-    this.followTheme();
+    followTheme(() => this.repaint(), this.signal);
     if (!here) return;
     window.addEventListener("hashchange", () => this.followLink());
     const up = document.getElementById("pst-back-to-top");
     const noteSight = ([{ isIntersecting }]) => up?.classList.toggle("pg-in-sight", isIntersecting);
     new IntersectionObserver(noteSight).observe(this.bench);
-  }
-
-  /** Paint anew when the page goes from light to dark or back, as the book or the system tells it. */
-  followTheme() {
-    const repaint = () => this.repaint();
-    const watch = new MutationObserver(repaint);
-    for (const node of [document.documentElement, document.body]) watch.observe(node, { attributeFilter: ["data-theme"] });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal: this.signal });
-    this.signal.addEventListener("abort", () => watch.disconnect());
   }
 
   repaint() {
