@@ -9,7 +9,7 @@ from decoding import decode, state
 from test_view import page_of, result, settle  # noqa: F401
 
 from plusx.explore.controls import ExploreError, bind
-from plusx.explore.drawn import paths, still_drawn, told
+from plusx.explore.drawn import paths, told
 from plusx.explore.figures import normalise
 from plusx.explore.states import DEFAULT, Explorer
 from plusx.explore.static import as_seen, fragment
@@ -307,6 +307,10 @@ def test_the_fold_is_drawn_in_each_state(page_of):  # noqa: F811
 
 
 def test_nothing_is_drawn_that_a_stranger_named():
-    hostile = threads(heights("none"), "t", (-4, 4), names=["<b>"] * 9)
-    _, figure = normalise(hostile, "f()")
-    assert "<b>" not in still_drawn(figure)
+    def hostile(cut):
+        return threads(
+            heights(cut), "<b>", (-4, 4), names=["<b>"] * 9, what="<b>", ends=("<b>", "<b>"), skip=("cut", cut)
+        )
+
+    html = fragment(Explorer(hostile, bind(hostile, {"cut": CONTROLS["cut"]}), DEFAULT))
+    assert "<b>" not in html and html.count("&lt;b&gt;") > 9

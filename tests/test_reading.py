@@ -91,10 +91,18 @@ def screens(site_url, launch):
     return found
 
 
-def test_a_chapter_is_read_in_sixteen_screens(screens):
+# Begin with a drawn figure, and have not been shortened for it yet.
+OPENED = {f"chapters/{name}.html" for name in (
+    "01-f-of-x-plus-x", "06-resnet-blocks", "09-depth-without-normalisation", "11-the-transformer-layer",
+    "13-why-skips-around-attention", "14-rank-collapse",
+)}  # fmt: skip
+
+
+def test_a_chapter_is_read_in_fourteen_screens(screens):
     table_of_all_claims = "chapters/17-claims-tested.html"
-    long = {chapter: length for chapter, (length, _) in screens.items() if length > 16}
-    assert long.keys() <= {table_of_all_claims}, long
+    long = {chapter: length for chapter, (length, _) in screens.items() if length > 14}
+    assert long.keys() <= {table_of_all_claims, *OPENED}, long
+    assert all(long[chapter] <= 15.2 for chapter in OPENED & long.keys()), long
 
 
 def test_the_first_explorer_of_a_chapter_begins_within_two_screens(screens):
