@@ -1,3 +1,5 @@
+/** Ours on every page: paper, boxes that scroll, menus, the contents' marker. */
+
 import { make } from "../../src/plusx/explore/js/elements.js";
 
 /* Paper is light, whatever the screen is; explorers follow the theme. */

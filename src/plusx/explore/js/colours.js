@@ -35,7 +35,7 @@ export function painted(node, palette, here = false) {
 
 /**
  * Red, green and blue of a colour of the palette, 0 to 255.
- * @param {string} hex as in "#1b5693"
+ * @param {string} hex six digits behind a #
  */
 export const rgb = (hex) => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
 
