@@ -109,7 +109,7 @@ def test_words_say_what_converges_and_where():
     _, figure = normalise(drawn([[1, 0.05, 0.001], [-1, -0.05, 0]]), "f()")
     assert told(figure) == (
         "2 threads through 2 layers. They lie within 10% of their first spread from layer 1 on, within 1% of their "
-        "first spread from layer 2 on. At the end they spread over 0% of it."
+        "first spread from layer 2 on. At the end they spread over 0% of what they did at the start."
     )
 
 
@@ -151,6 +151,20 @@ def test_an_explorer_is_drawn_in_all_states_or_in_none():
 
 
 # ---- in a browser ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "draw, message",
+    [
+        (lambda: threads([1.0, 2.0], "t", (0, 1)), r"threads: came a shape \(2,\); expected \(layers \+ 1, inp"),
+        (lambda: threads([[float("nan"), 1.0]], "t", (0, 1)), "threads: 1 of its 2 numbers are NaN"),
+        (lambda: river([[1.0]], "t", (0, 1)), r"river: came a shape \(1, 1\)"),
+        (lambda: fold(torch.full((2, 3, 3, 2), torch.nan), "t", 1.0, ("x", [0, 1])), "fold: 36 of its 36"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_by_name(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()
 
 
 @pytest.fixture
@@ -304,6 +318,21 @@ def test_the_fold_is_drawn_in_each_state(page_of):  # noqa: F811
             numbers(page.evaluate(lines)), numbers(paths(normalise(folded(place), "f()")[1])), atol=0.11
         )
     assert errors == []
+
+
+def test_the_result_is_weighed_before_scripts_as_after(page_of):  # noqa: F811
+    """Words that grow small only when a script arrives move all below them: 21 px on a phone."""
+    titles = ["Two & more (1 to 2), then (a) and (3 to 4). Then the rest (5 to 6). End", "One sentence", "a. b. C"]
+
+    def said(at):
+        return dict(data=[dict(x=[0, 1], y=[0, at])], layout=dict(title=titles[at]))
+
+    for at in range(3):
+        explorer = Explorer(said, bind(said, dict(at=[at, *{0, 1, 2} - {at}])), DEFAULT)
+        before = re.search('role="status">(.*?)</p>', fragment(explorer))[1]
+        page, _ = page_of(said, at=[at, *{0, 1, 2} - {at}])
+        assert page.locator(".px-result").evaluate("(result) => result.innerHTML") == before
+        assert "<small>" in before
 
 
 def test_nothing_is_drawn_that_a_stranger_named():

@@ -84,16 +84,19 @@ def shares(figure: dict) -> list[float]:
 def still_drawn(figure: dict) -> str:
     """The picture as inline SVG, which follows the theme and the width of its page."""
     tall = figure["layout"]["height"]
-    if figure["drawn"] == "carpet":
-        return _woven(figure, tall)
+    inner = _woven(figure, tall) if figure["drawn"] == "carpet" else _lined(figure, tall)
+    box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
+    return f'<svg class="px-drawn" {box} aria-hidden="true">{inner}</svg>'
+
+
+def _lined(figure: dict, tall: int) -> str:
+    """Lines in the colours of their first places, over a hairline for each layer."""
     x = places(figure)[0] if figure["drawn"] != "fold" else np.arange(figure["columns"] + 1) * WIDTH / figure["columns"]
     rules = "".join(f'<path class="px-layer" d="M{at:.1f},0V{tall}"/>' for at in x[:: -(-len(x) // MOST)])
-    lines = "".join(
+    return rules + "".join(
         f'<path class="px-{figure["drawn"]}" style="--px-at:{100 * at:.1f}%" d="{d}"/>'
         for at, d in zip(shares(figure), paths(figure))
     )
-    box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
-    return f'<svg class="px-drawn" {box} aria-hidden="true">{rules}{lines}</svg>'
 
 
 def _woven(figure: dict, tall: int) -> str:
@@ -105,9 +108,7 @@ def _woven(figure: dict, tall: int) -> str:
     file = io.BytesIO()
     imsave(file, pixels, format="png")
     source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-    box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
-    image = f'<image class="px-carpet" width="{WIDTH}" height="{tall}" preserveAspectRatio="none" href="{source}"/>'
-    return f'<svg class="px-drawn" {box} aria-hidden="true">{image}</svg>'
+    return f'<image class="px-carpet" width="{WIDTH}" height="{tall}" preserveAspectRatio="none" href="{source}"/>'
 
 
 def sides(figure: dict) -> str:
@@ -136,7 +137,8 @@ def told(figure: dict) -> str:
         if (spread < share).any() and spread[-1] < share
     ]
     close = f" They lie within {', within '.join(within)}." if within else ""
-    return f"{len(grid)} threads through {layers} layers.{close} At the end they spread over {spread[-1]:.0%} of it."
+    end = f"At the end they spread over {spread[-1]:.0%} of what they did at the start."
+    return f"{len(grid)} threads through {layers} layers.{close} {end}"
 
 
 def wire_of(figure: dict, controls: tuple[Control, ...], state: tuple[int, ...], where: str) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ Here lives the markup. The behaviour is in js/, the looks are in explore.css.
 
 import html
 import json
+import re
 
 from ..sphinx.markup import opening, states
 from .controls import Control, ExploreError
@@ -84,12 +85,19 @@ style="height:{figure["layout"]["height"]}px">
 <noscript><p class="px-message">The controls need JavaScript.
 The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
-<p class="px-result" role="status">{html.escape(title)}</p>
+<p class="px-result" role="status">{_weighed(title)}</p>
 <p class="px-legend">{figure["legend"]}</p>
 {picture}<details class="px-data"><summary>Data of this picture</summary>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
 {end}</div>"""
+
+
+def _weighed(title: str) -> str:
+    """A title whose first sentence is read first: what else it says and its intervals are small, as in js/tables.js."""
+    first, rest = re.match(r"(.*?(?:\.(?= [A-Z])|$))(.*)$", title, re.S).groups()
+    first = re.sub(r"\([^()]* to [^()]*\)", r"<small>\g<0></small>", html.escape(first))
+    return f"{first}<small>{html.escape(rest)}</small>"
 
 
 def _markup(index: int, control: Control) -> str:

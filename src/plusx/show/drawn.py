@@ -19,9 +19,9 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
     wire: skip and branch, each ("control", value): that control's options are "none", "all" and the layers from 1 on,
         and say of which layers the part is off.
     """
-    heights = torch.as_tensor(heights)
+    heights = _numbers("threads", heights, "(layers + 1, inputs)", 2)
     step = 2.0 ** math.floor(math.log2((span[1] - span[0]) / size))  # a pixel at most, and short in binary
-    rounded = (heights.double() / step).round() * step
+    rounded = (heights / step).round() * step
     names = [f"{each:.2g}" for each in heights[0].tolist()] if names is None else list(names)
     layers = list(range(len(heights)))
     return _figure("threads", title, rounded.T, layers, names, what, span, size, wire, ends)
@@ -33,7 +33,7 @@ def river(sizes, title, span, what="log₁₀ of the size", ends=("", ""), size=
     sizes: (layers + 1,), above 0. span: (low, high) of its logarithms to the base 10: as wide as a hair, and as the
     whole picture.
     """
-    logs = torch.as_tensor(sizes).double().clamp(min=1e-300).log10()
+    logs = _numbers("river", sizes, "(layers + 1,)", 1).clamp(min=1e-300).log10()
     rounded = (logs * 128).round() / 128
     return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire, ends)
 
@@ -45,7 +45,7 @@ def carpet(grid, title, span, told, what, ends=("", ""), size=320):
     told: (name, (layers + 1,)), one number for each layer, which the table has in place of all. what: the colours are.
     """
     low, high = span
-    rows = (torch.as_tensor(grid).double().clamp(low, high) * 32).round() / 32
+    rows = (_numbers("carpet", grid, "(layers + 1, inputs)", 2).clamp(low, high) * 32).round() / 32
     layers, inputs = map(list, map(range, rows.shape))
     figure = _figure("carpet", title, rows, inputs, layers, what, span, size, {}, ends)
     return _told(figure, told, what)
@@ -57,13 +57,23 @@ def fold(sheets, title, span, told, ends=("", ""), size=180):
     sheets: (layers + 1, n, n, 2), the points of an n by n grid. span: the plane is seen from -span to span. told: as in
     `carpet`.
     """
-    sheets = torch.as_tensor(sheets).double().clamp(-span, span)
+    sheets = _numbers("fold", sheets, "(layers + 1, n, n, 2)", 4).clamp(-span, span)
     lines = torch.cat([sheets, sheets.transpose(1, 2)], 1)  # along rows, then along columns
     rows = (lines.flatten(0, 1).flatten(1) / span * 128).round() / 128 * span
     layers, numbers = map(list, map(range, (len(sheets), rows.shape[1])))
     names = [f"line {at}" for at in range(len(rows))]
     figure = _figure("fold", title, rows, numbers, names, "place", (-span, span), size, {}, ends)
     return _told(figure | dict(columns=len(layers)), told, told[0])
+
+
+def _numbers(kind, values, shape, sides):
+    """What is drawn in float64. ValueError: it has another shape, or a NaN, which no place in a picture would show."""
+    values = torch.as_tensor(values).double()
+    if values.ndim != sides:
+        raise ValueError(f"{kind}: came a shape {tuple(values.shape)}; expected {shape}.")
+    if values.isnan().any():
+        raise ValueError(f"{kind}: {int(values.isnan().sum())} of its {values.numel()} numbers are NaN; give others.")
+    return values
 
 
 def _told(figure, told, what):
