@@ -150,21 +150,22 @@ def test_an_explorer_is_drawn_in_all_states_or_in_none():
         fragment(Explorer(mixed, bind(mixed, dict(a=True)), DEFAULT))
 
 
-# ---- in a browser ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "draw, message",
     [
         (lambda: threads([1.0, 2.0], "t", (0, 1)), r"threads: came a shape \(2,\); expected \(layers \+ 1, inp"),
         (lambda: threads([[float("nan"), 1.0]], "t", (0, 1)), "threads: 1 of its 2 numbers are NaN"),
         (lambda: river([[1.0]], "t", (0, 1)), r"river: came a shape \(1, 1\)"),
+        (lambda: carpet(torch.ones(3), "t", (-1, 1), ("x", [0]), what="y"), r"carpet: came a shape \(3,\)"),
         (lambda: fold(torch.full((2, 3, 3, 2), torch.nan), "t", 1.0, ("x", [0, 1])), "fold: 36 of its 36"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_by_name(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+# ---- in a browser ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import pytest
 from browser import CHAPTERS, WHOLE, sampled
+from test_view import settle
 
 CHAPTER = "chapters/05-degradation.html"
 # How many blocks of code and printed tables are seen, apart from those that a tag of their cell folds.
@@ -162,9 +163,6 @@ def test_what_is_read_later_is_laid_out_later_and_just_the_same(site_url, launch
 LOOK = """() => document.querySelectorAll('.plusx-explore').forEach((root) =>
     root.querySelector('input, select').getBoundingClientRect())"""
 
-SETTLED = """() => document.fonts.ready.then(() => new Promise((done) =>
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(document.body.offsetHeight))))))"""
-
 
 def test_where_a_browser_looks_at_controls_little_else_is_laid_out(site_url, launch):
     """All that is said of an explorer was, twice and in one go: 110 ms, and four times that on a phone."""
@@ -172,7 +170,9 @@ def test_where_a_browser_looks_at_controls_little_else_is_laid_out(site_url, lau
     page, events = context.new_page(), []
     page.add_init_script("window.requestIdleCallback = () => {}")
     page.goto(f"{site_url}/chapters/13-why-skips-around-attention.html")  # five of its explorers are left out
-    page.evaluate(SETTLED)  # what the page itself still had to lay out is not what looking costs
+    page.evaluate("document.fonts.ready.then(() => {})")
+    settle(page)
+    page.evaluate("document.body.offsetHeight")  # what the page itself still had to lay out is not what looking costs
     trace = context.browser.new_browser_cdp_session()
     trace.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
     trace.on("Tracing.tracingComplete", lambda _: events.append(None))

@@ -18,6 +18,7 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
     ends: what stands at the left and at the right.
     wire: skip and branch, each ("control", value): that control's options are "none", "all" and the layers from 1 on,
         and say of which layers the part is off.
+    ValueError: heights have another shape, or a NaN.
     """
     heights = _numbers("threads", heights, "(layers + 1, inputs)", 2)
     step = 2.0 ** math.floor(math.log2((span[1] - span[0]) / size))  # a pixel at most, and short in binary
@@ -31,7 +32,7 @@ def river(sizes, title, span, what="log₁₀ of the size", ends=("", ""), size=
     """One quantity through layers, as wide as it is large; ends, and below it a wire, as in `threads`.
 
     sizes: (layers + 1,), above 0. span: (low, high) of its logarithms to the base 10: as wide as a hair, and as the
-    whole picture.
+    whole picture. ValueError: sizes have another shape, or a NaN.
     """
     logs = _numbers("river", sizes, "(layers + 1,)", 1).clamp(min=1e-300).log10()
     rounded = (logs * 128).round() / 128
@@ -43,6 +44,7 @@ def carpet(grid, title, span, told, what, ends=("", ""), size=320):
 
     grid: (layers + 1, inputs). span: (low, high), the numbers with the fullest colours; the middle has none.
     told: (name, (layers + 1,)), one number for each layer, which the table has in place of all. what: the colours are.
+    ValueError: the grid has another shape, or a NaN.
     """
     low, high = span
     rows = (_numbers("carpet", grid, "(layers + 1, inputs)", 2).clamp(low, high) * 32).round() / 32
@@ -55,7 +57,7 @@ def fold(sheets, title, span, told, ends=("", ""), size=180):
     """A sheet of points in a plane after each layer, side by side from left to right.
 
     sheets: (layers + 1, n, n, 2), the points of an n by n grid. span: the plane is seen from -span to span. told: as in
-    `carpet`.
+    `carpet`. ValueError: sheets have another shape, or a NaN.
     """
     sheets = _numbers("fold", sheets, "(layers + 1, n, n, 2)", 4).clamp(-span, span)
     lines = torch.cat([sheets, sheets.transpose(1, 2)], 1)  # along rows, then along columns
