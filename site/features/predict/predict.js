@@ -2,156 +2,157 @@
  * Predictions: what a reader chose is kept in this browser and nowhere else, shown where it was chosen, and listed on
  * the book's last page beside what was measured.
  */
-(() => {
-  const KEY = "predictions"; // {name of a box: the words of the choice, or what sketch.js keeps}
-  const right = "[data-right]";
-  let kept = stored() ?? {};
 
-  /** What other pages have kept; null without storage, as in a frame of another site. */
-  function stored() {
-    try {
-      return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
-    } catch {
-      return null;
+import { ours } from "../../../src/plusx/explore/js/ours.js";
+
+const KEY = "predictions"; // {name of a box: the words of the choice, or what sketch.js keeps}
+const right = "[data-right]";
+let kept = stored() ?? {};
+
+/** What other pages have kept; null without storage, as in a frame of another site. */
+function stored() {
+  try {
+    return Object(JSON.parse(localStorage.getItem(KEY) ?? "{}"));
+  } catch {
+    return null;
+  }
+}
+
+/** Also where nothing can be stored it lasts as long as the page. */
+function keep(name, prediction) {
+  kept = { ...(stored() ?? kept), [name]: prediction };
+  try {
+    localStorage.setItem(KEY, JSON.stringify(kept));
+  } catch {}
+}
+
+function forget() {
+  kept = {};
+  try {
+    localStorage.removeItem(KEY);
+  } catch {}
+}
+
+function make(tag, className, text = "") {
+  const element = document.createElement(tag);
+  element.className = className;
+  element.textContent = text;
+  return element;
+}
+
+/** A choice without the reason that it gives after a colon. */
+const answer = (words) => `“${words.split(": ")[0]}”`;
+
+// ---- a question with choices ---------------------------------------------------------------------------
+
+function choices(box) {
+  const all = [...box.querySelectorAll("details")].map((details) => {
+    const summary = details.querySelector("summary");
+    const words = summary.textContent;
+    const tag = make("span", "px-tag");
+    summary.append(" ", tag);
+    return { details, summary, words, tag };
+  });
+  const name = all[0].details.getAttribute("name");
+  const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
+  const isRight = ({ details }) => details.matches(right) || /^\s*Right/.test(details.lastElementChild.textContent);
+  const told = make("p", "px-told");
+  const words = make("span", "");
+  const button = make("button", "", "What was measured?");
+  words.setAttribute("role", "status");
+  button.type = "button";
+  told.append(words, " ", button);
+  told.hidden = true;
+  if (measured.length) box.append(told);
+  let seen = false;
+
+  function show() {
+    const mine = all.find((each) => each.words === kept[name]);
+    for (const each of all) {
+      each.details.classList.toggle("px-mine", each === mine);
+      const verdict = measured.length ? "" : isRight(each) ? ", right" : ", not right";
+      const tags = [each === mine && `your choice${verdict}`, seen && isRight(each) && "measured"];
+      each.tag.textContent = tags.filter(Boolean).join(", ");
     }
+    told.hidden = !mine;
+    button.hidden = seen;
+    if (!mine) return;
+    const answers = measured.map((each) => answer(each.words)).join(" and ");
+    const agreed = measured.length > 1 ? "Yours is one of them." : "As you predicted.";
+    const compared = isRight(mine) ? agreed : `You predicted ${answer(mine.words)}.`;
+    words.textContent = seen ? `Measured: ${answers}. ${compared}` : "Your prediction is kept, in this browser only.";
   }
 
-  /** Also where nothing can be stored it lasts as long as the page. */
-  function keep(name, prediction) {
-    kept = { ...(stored() ?? kept), [name]: prediction };
-    try {
-      localStorage.setItem(KEY, JSON.stringify(kept));
-    } catch {}
-  }
-
-  function forget() {
-    kept = {};
-    try {
-      localStorage.removeItem(KEY);
-    } catch {}
-  }
-
-  function make(tag, className, text = "") {
-    const element = document.createElement(tag);
-    element.className = className;
-    element.textContent = text;
-    return element;
-  }
-
-  /** A choice without the reason that it gives after a colon. */
-  const answer = (words) => `“${words.split(": ")[0]}”`;
-
-  // ---- a question with choices ---------------------------------------------------------------------------
-
-  function choices(box) {
-    const all = [...box.querySelectorAll("details")].map((details) => {
-      const summary = details.querySelector("summary");
-      const words = summary.textContent;
-      const tag = make("span", "px-tag");
-      summary.append(" ", tag);
-      return { details, summary, words, tag };
-    });
-    const name = all[0].details.getAttribute("name");
-    const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
-    const isRight = ({ details }) => details.matches(right) || /^\s*Right/.test(details.lastElementChild.textContent);
-    const told = make("p", "px-told");
-    const words = make("span", "");
-    const button = make("button", "", "What was measured?");
-    words.setAttribute("role", "status");
-    button.type = "button";
-    told.append(words, " ", button);
-    told.hidden = true;
-    if (measured.length) box.append(told);
-    let seen = false;
-
-    function show() {
-      const mine = all.find((each) => each.words === kept[name]);
-      for (const each of all) {
-        each.details.classList.toggle("px-mine", each === mine);
-        const verdict = measured.length ? "" : isRight(each) ? ", right" : ", not right";
-        const tags = [each === mine && `your choice${verdict}`, seen && isRight(each) && "measured"];
-        each.tag.textContent = tags.filter(Boolean).join(", ");
-      }
-      told.hidden = !mine;
-      button.hidden = seen;
-      if (!mine) return;
-      const answers = measured.map((each) => answer(each.words)).join(" and ");
-      const agreed = measured.length > 1 ? "Yours is one of them." : "As you predicted.";
-      const compared = isRight(mine) ? agreed : `You predicted ${answer(mine.words)}.`;
-      words.textContent = seen ? `Measured: ${answers}. ${compared}` : "Your prediction is kept, in this browser only.";
-    }
-
-    box.addEventListener("click", ({ target }) => {
-      const chosen = all.find(({ summary }) => summary.contains(target));
-      if (!chosen) return;
-      keep(name, chosen.words);
-      show();
-    });
-    button.addEventListener("click", () => {
-      seen = true;
-      words.tabIndex = -1;
-      words.focus(); // which the button's going would lose
-      show();
-    });
+  box.addEventListener("click", ({ target }) => {
+    const chosen = all.find(({ summary }) => summary.contains(target));
+    if (!chosen) return;
+    keep(name, chosen.words);
     show();
-  }
-
-  // ---- the reader's own table ----------------------------------------------------------------------------
-
-  function table(place) {
-    const [empty] = place.children;
-    const rows = [...place.querySelectorAll("tbody tr")];
-    const list = place.querySelector("table");
-    const button = make("button", "px-forget");
-    const told = make("p", "");
-    told.setAttribute("role", "status");
-    told.tabIndex = -1;
-    button.type = "button";
-    list.after(button, told);
-    let asked = false;
-
-    /** Whether the row is of a prediction that was made. */
-    function fill(row) {
-      const prediction = kept[row.dataset.box];
-      const [, mine, measured] = row.cells;
-      if (prediction?.mine) {
-        [mine.textContent, measured.textContent] = [prediction.mine, prediction.measured ?? "not looked at yet"];
-        return true;
-      }
-      const words = [...mine.children];
-      for (const each of words) each.hidden = each.textContent !== prediction;
-      return words.some((each) => !each.hidden);
-    }
-
-    function show() {
-      for (const row of rows) row.hidden = !fill(row);
-      const count = rows.filter((row) => !row.hidden).length;
-      empty.hidden = count > 0;
-      list.hidden = button.hidden = count === 0;
-      const what = count === 1 ? "your prediction" : `all ${count} predictions`;
-      button.textContent = asked ? `Press again to forget ${what}` : `Forget ${what}`;
-    }
-
-    button.addEventListener("click", () => {
-      asked = !asked;
-      told.textContent = "Nothing is forgotten yet: press again, or leave the button to keep them.";
-      if (!asked) {
-        forget();
-        told.textContent = "All predictions are forgotten.";
-        told.focus();
-      }
-      show();
-    });
-    button.addEventListener("blur", () => {
-      if (!asked) return;
-      asked = false;
-      told.textContent = "";
-      show();
-    });
+  });
+  button.addEventListener("click", () => {
+    seen = true;
+    words.tabIndex = -1;
+    words.focus(); // which the button's going would lose
     show();
+  });
+  show();
+}
+
+// ---- the reader's own table ----------------------------------------------------------------------------
+
+function table(place) {
+  const [empty] = place.children;
+  const rows = [...place.querySelectorAll("tbody tr")];
+  const list = place.querySelector("table");
+  const button = make("button", "px-forget");
+  const told = make("p", "");
+  told.setAttribute("role", "status");
+  told.tabIndex = -1;
+  button.type = "button";
+  list.after(button, told);
+  let asked = false;
+
+  /** Whether the row is of a prediction that was made. */
+  function fill(row) {
+    const prediction = kept[row.dataset.box];
+    const [, mine, measured] = row.cells;
+    if (prediction?.mine) {
+      [mine.textContent, measured.textContent] = [prediction.mine, prediction.measured ?? "not looked at yet"];
+      return true;
+    }
+    const words = [...mine.children];
+    for (const each of words) each.hidden = each.textContent !== prediction;
+    return words.some((each) => !each.hidden);
   }
 
-  (globalThis.plusx ??= {}).predictions = { of: (name) => kept[name], keep };
-  document.querySelectorAll(".px-choices").forEach(choices);
-  document.querySelectorAll(".px-believed").forEach(table);
-})();
+  function show() {
+    for (const row of rows) row.hidden = !fill(row);
+    const count = rows.filter((row) => !row.hidden).length;
+    empty.hidden = count > 0;
+    list.hidden = button.hidden = count === 0;
+    const what = count === 1 ? "your prediction" : `all ${count} predictions`;
+    button.textContent = asked ? `Press again to forget ${what}` : `Forget ${what}`;
+  }
+
+  button.addEventListener("click", () => {
+    asked = !asked;
+    told.textContent = "Nothing is forgotten yet: press again, or leave the button to keep them.";
+    if (!asked) {
+      forget();
+      told.textContent = "All predictions are forgotten.";
+      told.focus();
+    }
+    show();
+  });
+  button.addEventListener("blur", () => {
+    if (!asked) return;
+    asked = false;
+    told.textContent = "";
+    show();
+  });
+  show();
+}
+
+ours.predictions = { of: (name) => kept[name], keep };
+document.querySelectorAll(".px-choices").forEach(choices);
+document.querySelectorAll(".px-believed").forEach(table);

@@ -1,469 +1,327 @@
 /**
- * Draw, then see: where the answer is a curve, a number or an order, the reader draws it on the empty axes of the
- * explorer that follows, and what was measured comes over it. Every measured number is that of the explorer's table.
+ * Draw, then see: the reader draws a curve on the empty axes of the explorer that follows, and what was measured comes
+ * over it. Every measured number is that of the explorer's table.
  *
- * <div class="plusx-sketch" id data-kind="curve|number|order" data-explorer="name?state, as in a link" data-trace="name"
- *      data-x="layer {}: how a place on the x axis is said, or for a number the place it is read at"
- *      data-title="what a number is" data-level="for a curve: the value below which it is asked to fall">
+ * <div class="plusx-sketch" id data-explorer="name?state, as in a link" data-trace="name"
+ *      data-x="layer {}: how a place on the x axis is said" data-level="the value below which it is asked to fall">
  */
-(() => {
-  const { of, keep } = plusx.predictions;
-  const SVG = "http://www.w3.org/2000/svg";
-  const STEPS = 50; // of an arrow key, from one end of an axis to the other
-  const EDGE = { left: 52, right: 74, top: 30, bottom: 40 };
-  const INSET = 14; // so that a handle covers no number of the axis
 
-  function make(parent, tag, attributes = {}, text = "") {
-    const inSvg = parent.namespaceURI === SVG || tag === "svg";
-    const element = inSvg ? document.createElementNS(SVG, tag) : document.createElement(tag);
-    set(element, attributes);
-    element.textContent = text;
-    parent.append(element);
-    return element;
+import { make } from "../../../src/plusx/explore/js/elements.js";
+import { ours } from "../../../src/plusx/explore/js/ours.js";
+
+/** @typedef {{x: number[], y: number[], colour: string, across: any, up: any}} Measured a line, and its two axes */
+/** @typedef {{x: number, share: number}} Touch shares of the axes, 0 to 1 */
+
+const STEPS = 50; // of an arrow key, from one end of an axis to the other
+const HEIGHT = 260;
+const EDGE = { left: 52, right: 74, top: 30, bottom: 40 };
+const INSET = 14; // so that a handle covers no number of the axis
+const RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+/** @param {Element} element @param {Record<string, any>} attributes */
+const set = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
+
+/** @param {Element} parent @param {string} tag @param {Record<string, any>} attributes */
+function draw(parent, tag, attributes, text = "") {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  set(element, attributes);
+  element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+/** @param {number} value as the text of the book writes it, in two digits */
+function told(value) {
+  const size = Math.abs(value);
+  if (size === 0 || (size >= 1e-3 && size < 1e5)) {
+    const [whole, part] = String(Number(value.toPrecision(2))).split("."); // toLocaleString takes a phone 100 ms
+    return whole.replace(/\d(?=\d{3}$)/, "$&,") + (part ? `.${part}` : "");
+  }
+  const [factor, power] = value.toExponential(0).split("e");
+  const raised = [...power].map((digit) => RAISED["-0123456789".indexOf(digit)] ?? "").join("");
+  return `${factor === "1" ? "" : `${factor} · `}10${raised}`;
+}
+
+/** An axis of an explorer: from values to shares of its length and back. */
+class Axis {
+  /** @param {any} axis as plotly has it */
+  constructor({ type, range: [low, high], tickvals, ticktext, title }) {
+    const [to, from] = type === "log" ? [Math.log10, (/** @type {number} */ place) => 10 ** place] : [Number, Number];
+    /** @param {number} value */
+    this.share = (value) => Math.min(1, Math.max(0, (to(value) - low) / (high - low)));
+    /** @param {number} share */
+    this.value = (share) => from(low + Math.min(1, Math.max(0, share)) * (high - low));
+    /** @type {string} */
+    this.title = title.text;
+    /** @type {number[]} */
+    const values = Array.from(tickvals ?? steps(low, high));
+    this.ticks = values.map((value, i) => ({ share: this.share(value), text: ticktext?.[i] ?? told(value) }));
+  }
+}
+
+/** Round numbers in a range. @param {number} low @param {number} high */
+function steps(low, high) {
+  const rough = (high - low) / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = /** @type {number} */ ([1, 2, 5, 10].find((times) => times * power >= rough)) * power;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+/**
+ * The median, which is drawn thick, of the traces with a name.
+ * @param {any} figure
+ * @param {string} name
+ * @returns {Measured}
+ */
+function measuredIn(figure, name) {
+  const trace = figure.data.findLast((/** @type {any} */ each) => each.name === name && (each.line?.width ?? 3) >= 3);
+  const [across, up] = ["x", "y"].map((side) => figure.layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`]);
+  const colour = `var(--px-${trace.line?.color ?? "C0"})`;
+  return { x: Array.from(trace.x), y: Array.from(trace.y), colour, across, up };
+}
+
+class Sketch {
+  /** @param {HTMLElement} root @param {Measured} measured */
+  constructor(root, measured) {
+    this.root = root;
+    this.measured = measured;
+    this.axis = new Axis(measured.up);
+    const { x } = measured;
+    const span = x.length <= 8 ? x.length - 1 : [7, 6, 5, 4].find((each) => (x.length - 1) % each === 0) ?? 6;
+    this.x = Array.from({ length: span + 1 }, (_, i) => x[Math.round((i * (x.length - 1)) / span)]); // of the handles
+    /** @type {number[] | null} */
+    this.drawn = null;
+    this.seen = false;
+    const fallback = /** @type {HTMLElement[]} */ ([...root.children]);
+    const after = root.querySelector("[data-right] > :not(summary)"); // what to look at then
+    this.after = after && /** @type {HTMLElement} */ (after.cloneNode(true));
+    for (const each of fallback) each.hidden = true;
+    set(root, { role: "group", "aria-label": "Your prediction" });
+    const how = "Draw the curve: drag across the axes, or move the points with the arrow keys.";
+    this.svg = draw(root, "svg", { class: "px-sketch" });
+    this.svg.before(make("p", { class: "px-how" }, how));
+    this.grid = draw(this.svg, "g", { "aria-hidden": true });
+    this.lines = draw(this.svg, "g", { "aria-hidden": true });
+    const slider = { r: 9, role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": STEPS, "aria-orientation": "vertical" };
+    this.handles = this.x.map((value) => draw(this.svg, "circle", { ...slider, "aria-label": this.place(value) }));
+    this.button = make("button", { type: "button", class: "px-see", onclick: () => this.see() }, "See what was measured");
+    this.said = make("p", { class: "px-said", role: "status", tabindex: -1 });
+    root.append(this.button, this.said, ...(this.after ? [this.after] : []));
+    const prediction = ours.predictions.of(root.id);
+    if (this.fits(prediction?.drawn)) {
+      this.drawn = prediction.drawn;
+      this.seen = prediction.seen === true;
+    }
+    this.svg.addEventListener("keydown", (event) => this.press(/** @type {KeyboardEvent} */ (event)));
+    this.svg.addEventListener("pointerdown", (event) => this.drag(/** @type {PointerEvent} */ (event)));
+    new ResizeObserver(() => this.draw()).observe(root);
+    this.show();
   }
 
-  const set = (element, attributes) => Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
-  const raised = (power) => [...power].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)] ?? "").join("");
-
-  /** A number of two or more significant digits, as the text of the book writes it. */
-  function told(value, digits = 2) {
-    const size = Math.abs(value);
-    if (size === 0 || (size >= 1e-3 && size < 1e5)) {
-      const [whole, part] = String(Number(value.toPrecision(digits))).split("."); // toLocaleString takes a phone 100 ms
-      return whole.replace(/\d(?=\d{3}$)/, "$&,") + (part ? `.${part}` : "");
-    }
-    const [factor, power] = value.toExponential(0).split("e");
-    return `${factor === "1" ? "" : `${factor} · `}10${raised(power)}`;
+  /** @param {any} drawn what was kept */
+  fits(drawn) {
+    return Array.isArray(drawn) && drawn.length === this.x.length && drawn.every(Number.isFinite);
   }
 
-  /** An axis of an explorer: from values to shares of its length and back. */
-  class Axis {
-    constructor({ type, range, tickvals, ticktext, title }) {
-      const [low, high] = range;
-      const [to, from] = type === "log" ? [(value) => Math.log10(value), (place) => 10 ** place] : [Number, Number];
-      this.share = (value) => Math.min(1, Math.max(0, (to(value) - low) / (high - low)));
-      this.value = (share) => from(low + Math.min(1, Math.max(0, share)) * (high - low));
-      this.title = title.text;
-      const values = Array.from(tickvals ?? steps(low, high));
-      this.ticks = values.map((value, i) => ({ share: this.share(value), text: ticktext?.[i] ?? told(value) }));
-    }
+  /** @param {number} value on the x axis */
+  place(value) {
+    return /** @type {string} */ (this.root.dataset.x).replace("{}", String(value));
   }
 
-  /** Round numbers in a range. */
-  function steps(low, high) {
-    const rough = (high - low) / 5;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].find((times) => times * power >= rough) * power;
-    const first = Math.ceil(low / step);
-    return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+  /** The value at each handle: as drawn, or where they wait. */
+  get values() {
+    return this.drawn ?? this.x.map(() => this.axis.value(0.5));
   }
 
-  /** The median, which is drawn thick, of the traces with a name; and its two axes. */
-  function measuredIn(figure, name) {
-    const trace = figure.data.findLast((each) => each.name === name && (each.line?.width ?? 3) >= 3);
-    const axis = (side) => figure.layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`];
-    return { x: Array.from(trace.x), y: Array.from(trace.y), axis, colour: `var(--px-${trace.line?.color ?? "C0"})` };
+  /** @param {number} index @param {number} share */
+  put(index, share) {
+    this.drawn = this.values.with(index, Number(this.axis.value(share).toPrecision(3)));
   }
 
-  /** What all three share: the words, the button, what is kept. */
-  class Sketch {
-    constructor(root, measured) {
-      Object.assign(this, { root, measured, name: root.id, data: root.dataset, drawn: null, seen: false });
-      const fallback = [...root.children];
-      this.after = root.querySelector("[data-right] > :not(summary)")?.cloneNode(true); // what to look at then
-      for (const each of fallback) each.hidden = true;
-      root.setAttribute("role", "group");
-      root.ariaLabel = "Your prediction";
-      make(root, "p", { class: "px-how" }, this.how);
-      this.build();
-      this.button = make(root, "button", { type: "button", class: "px-see" }, "See what was measured");
-      this.said = make(root, "p", { class: "px-said", role: "status", tabindex: -1 });
-      if (this.after) root.append(this.after);
-      const prediction = of(this.name);
-      if (this.fits(prediction?.drawn)) {
-        this.drawn = prediction.drawn;
-        this.seen = prediction.seen === true;
-      }
-      this.button.addEventListener("click", () => {
-        this.seen = true;
-        this.changed();
-        this.root.classList.add("px-arriving");
-        this.said.focus();
-      });
-      this.show();
-    }
-
-    /** The reader has drawn, or asked. */
-    changed() {
-      const [mine, measured] = this.words();
-      keep(this.name, { drawn: this.drawn, seen: this.seen, mine, ...(this.seen && { measured }) });
-      this.show();
-    }
-
-    undo(before) {
-      this.drawn = before;
-      if (before) return this.changed();
-      keep(this.name, undefined);
-      this.show();
-    }
-
-    show() {
-      this.button.disabled = !this.drawn;
-      this.button.hidden = this.seen;
-      this.root.classList.toggle("px-drawn", Boolean(this.drawn));
-      if (this.after) this.after.hidden = !this.seen;
-      this.draw();
-      if (!this.seen) return;
-      const [mine, measured, compared] = this.words();
-      this.said.textContent = `You: ${mine}. Measured: ${measured}. ${compared}`;
-    }
+  see() {
+    this.seen = true;
+    this.changed();
+    this.root.classList.add("px-arriving");
+    this.said.focus();
   }
 
-  // ---- on axes -----------------------------------------------------------------------------------------------
-
-  /** Handles on axes: a curve has several, side by side, a number has one. */
-  class Plot extends Sketch {
-    fits(drawn) {
-      return Array.isArray(drawn) && drawn.length === this.handles.length && drawn.every(Number.isFinite);
-    }
-
-    build() {
-      this.svg = make(this.root, "svg", { class: "px-sketch" });
-      this.grid = make(this.svg, "g", { "aria-hidden": true });
-      this.lines = make(this.svg, "g", { "aria-hidden": true });
-      this.handles = this.places().map((place) => {
-        const handle = make(this.svg, "circle", { r: 9, role: "slider", tabindex: 0, "aria-label": place });
-        set(handle, { "aria-valuemin": 0, "aria-valuemax": STEPS, "aria-orientation": this.orientation });
-        return handle;
-      });
-      this.svg.addEventListener("keydown", (event) => this.press(event));
-      this.svg.addEventListener("pointerdown", (event) => this.drag(event));
-      new ResizeObserver(() => this.draw()).observe(this.root);
-    }
-
-    /** The value at each handle: as drawn, or where they wait. */
-    get values() {
-      return this.drawn ?? this.handles.map(() => this.axis.value(this.waiting));
-    }
-
-    put(index, share) {
-      this.drawn = this.values.with(index, Number(this.axis.value(share).toPrecision(3)));
-    }
-
-    press(event) {
-      const index = this.handles.indexOf(event.target);
-      const share = this.axis.share(this.values[index]);
-      const next = { ArrowUp: share + 1 / STEPS, ArrowRight: share + 1 / STEPS, ArrowDown: share - 1 / STEPS,
-        ArrowLeft: share - 1 / STEPS, Home: 0, End: 1 }[event.key];
-      if (next === undefined) return;
-      event.preventDefault();
-      this.put(index, next);
-      this.changed();
-    }
-
-    drag(event) {
-      event.preventDefault();
-      const before = this.drawn;
-      let last = event.pointerType === "touch" ? null : this.touch(event); // a finger may be about to scroll
-      const move = (each) => (last = this.touch(each, last));
-      const end = new AbortController();
-      this.svg.setPointerCapture(event.pointerId);
-      this.svg.addEventListener("pointermove", move, end);
-      this.svg.addEventListener("pointerup", (each) => last ?? this.touch(each), end);
-      this.svg.addEventListener("pointercancel", () => this.undo(before), end); // it does scroll
-      for (const stop of ["pointerup", "pointercancel"]) this.svg.addEventListener(stop, () => end.abort(), end);
-    }
-
-    /** The size of the drawing, as wide as there is room. */
-    frame(height) {
-      const width = Math.max(240, this.root.clientWidth - 2 * parseFloat(getComputedStyle(this.root).paddingLeft));
-      set(this.svg, { width, height, viewBox: `0 0 ${width} ${height}` });
-      this.grid.replaceChildren();
-      this.lines.replaceChildren();
-      return { left: EDGE.left, right: width - EDGE.right, top: EDGE.top, bottom: height - EDGE.bottom };
-    }
-
-    tell() {
-      this.handles.forEach((handle, i) => {
-        const value = this.values[i];
-        set(handle, {
-          "aria-valuenow": Math.round(this.axis.share(value) * STEPS),
-          "aria-valuetext": this.drawn ? told(value) : "not drawn yet",
-        });
-      });
-    }
-
-    /** A tick's line and its text. */
-    tick(x1, y1, x2, y2, text, anchor) {
-      make(this.grid, "line", { x1, y1, x2, y2 });
-      const [x, y] = anchor === "end" ? [x1 - 6, y1 + 4] : [x2, Math.max(y1, y2) + 16];
-      make(this.grid, "text", { x, y, "text-anchor": anchor }, text);
-    }
+  /** The reader has drawn, or asked. */
+  changed() {
+    const [mine, measured] = this.words();
+    ours.predictions.keep(this.root.id, { drawn: this.drawn, seen: this.seen, mine, ...(this.seen && { measured }) });
+    this.show();
   }
 
-  class Curve extends Plot {
-    get how() {
-      return "Draw the curve: drag across the axes, or move the points with the arrow keys.";
-    }
-
-    get orientation() {
-      return "vertical";
-    }
-
-    get waiting() {
-      return 0.5;
-    }
-
-    places() {
-      const { x, axis } = this.measured;
-      this.axis = new Axis(axis("y"));
-      const spans = [7, 6, 5, 4].filter((span) => (x.length - 1) % span === 0);
-      const span = x.length <= 8 ? x.length - 1 : spans[0] ?? 6;
-      this.x = Array.from({ length: span + 1 }, (_, i) => x[Math.round((i * (x.length - 1)) / span)]);
-      const [low, high] = [x[0], x.at(-1)];
-      this.across = (value) => (value - low) / (high - low);
-      return this.x.map((value) => this.place(value));
-    }
-
-    place(value) {
-      return this.data.x.replace("{}", value);
-    }
-
-    touch(event, last) {
-      const { left, top } = this.svg.getBoundingClientRect();
-      const { box } = this;
-      const x = (event.clientX - left - box.left - INSET) / (box.right - box.left - INSET);
-      const share = 1 - (event.clientY - top - box.top) / (box.bottom - box.top);
-      const shares = this.x.map(this.across);
-      const near = shares.map((each) => Math.abs(each - x));
-      const index = near.indexOf(Math.min(...near));
-      shares.forEach((each, i) => {
-        // Those that a fast hand has passed.
-        if (last && i !== index && (each - last.x) * (each - x) < 0) this.put(i, last.share + ((each - last.x) / (x - last.x)) * (share - last.share));
-      });
-      this.put(index, share);
-      this.changed();
-      return { x, share };
-    }
-
-    draw() {
-      const box = (this.box = this.frame(260));
-      const { x, y, colour, axis } = this.measured;
-      const across = (value) => box.left + INSET + this.across(value) * (box.right - box.left - INSET);
-      const up = (value) => box.bottom - this.axis.share(value) * (box.bottom - box.top);
-      for (const { share, text } of this.axis.ticks) {
-        const at = box.bottom - share * (box.bottom - box.top);
-        this.tick(box.left, at, box.right, at, text, "end");
-      }
-      const numbers = box.right - box.left > 300 || this.x.length < 6 ? this.x : this.x.filter((_, i) => i % 2 === 0);
-      for (const value of numbers) this.tick(across(value), box.top, across(value), box.bottom, told(value), "middle");
-      make(this.grid, "text", { x: (box.left + box.right) / 2, y: box.bottom + 34, "text-anchor": "middle" }, axis("x").title.text);
-      make(this.grid, "text", { x: 0, y: 14, class: "px-title" }, this.axis.title);
-      const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${across(a).toFixed(1)} ${up(b).toFixed(1)}`).join("");
-      const ends = [];
-      if (this.drawn) {
-        make(this.lines, "path", { class: "px-mine", d: path(this.x.map((value, i) => [value, this.drawn[i]])) });
-        ends.push({ text: "you", y: up(this.drawn.at(-1)) });
-      }
-      if (this.seen) {
-        make(this.lines, "path", { class: "px-measured-line", pathLength: 1, stroke: colour, d: path(x.map((value, i) => [value, y[i]])) });
-        ends.push({ text: "measured", y: up(y.at(-1)), fill: colour });
-      }
-      const [mine, other] = ends;
-      if (other && Math.abs(mine.y - other.y) < 15) {
-        const sign = mine.y <= other.y ? 1 : -1;
-        const middle = Math.min(box.bottom - 8, Math.max(box.top + 8, (mine.y + other.y) / 2));
-        [mine.y, other.y] = [middle - 8 * sign, middle + 8 * sign];
-      }
-      for (const { text, y: at, fill = "var(--px-ink)" } of ends) make(this.lines, "text", { x: box.right + 14, y: at + 4, style: `fill: ${fill}` }, text);
-      this.handles.forEach((handle, i) => set(handle, { cx: across(this.x[i]), cy: up(this.values[i]) }));
-      this.tell();
-    }
-
-    /** The measured value at each handle. */
-    get found() {
-      return this.x.map((value) => this.measured.y[this.measured.x.indexOf(value)]);
-    }
-
-    words() {
-      return this.data.level ? this.wordsOfLevel(Number(this.data.level)) : this.wordsOfEnds();
-    }
-
-    /** Where the two fall below a level. */
-    wordsOfLevel(level) {
-      const goal = this.axis.share(level);
-      const fall = (x, y) => {
-        const i = y.findIndex((value) => this.axis.share(value) < goal);
-        if (i < 1) return i < 0 ? null : x[0];
-        const [before, after] = [this.axis.share(y[i - 1]), this.axis.share(y[i])];
-        return Math.ceil(x[i - 1] + ((before - goal) / (before - after)) * (x[i] - x[i - 1]));
-      };
-      const say = (at) => (at === null ? `never below ${told(level)}` : `below ${told(level)} at ${this.place(at)}`);
-      return [say(fall(this.x, this.drawn)), say(fall(this.measured.x, this.measured.y)), ""];
-    }
-
-    /** Both ends, and the place where the two are farthest apart. */
-    wordsOfEnds() {
-      const last = this.x.length - 1;
-      const say = (values) => [0, last].map((i) => `${told(values[i])} at ${this.place(this.x[i])}`).join(", ");
-      const apart = this.x.map((_, i) => Math.abs(this.axis.share(this.drawn[i]) - this.axis.share(this.found[i])));
-      const most = apart.indexOf(Math.max(...apart));
-      const between = most > 0 && most < last; // else it has been said
-      const there = `${this.place(this.x[most])}: ${told(this.drawn[most])}, measured ${told(this.found[most])}.`;
-      return [say(this.drawn), say(this.found), between ? `Farthest apart at ${there}` : ""];
-    }
+  show() {
+    this.button.disabled = !this.drawn;
+    this.button.hidden = this.seen;
+    this.root.classList.toggle("px-drawn", Boolean(this.drawn));
+    if (this.after) this.after.hidden = !this.seen;
+    this.draw();
+    if (!this.seen) return;
+    const [mine, measured, compared] = this.words();
+    this.said.textContent = `You: ${mine}. Measured: ${measured}. ${compared}`;
   }
 
-  class Amount extends Plot {
-    get how() {
-      return "Drag the bar to the number, or move its end with the arrow keys.";
-    }
+  // ---- by hand -----------------------------------------------------------------------------------------------
 
-    get orientation() {
-      return "horizontal";
-    }
-
-    get waiting() {
-      return 0;
-    }
-
-    places() {
-      this.axis = new Axis(this.measured.axis("y"));
-      this.found = this.measured.y[this.measured.x.indexOf(Number(this.data.x))];
-      return [this.data.title];
-    }
-
-    touch(event) {
-      const { left } = this.svg.getBoundingClientRect();
-      this.put(0, (event.clientX - left - this.box.left) / (this.box.right - this.box.left));
-      this.changed();
-    }
-
-    draw() {
-      const box = (this.box = this.frame(140));
-      const across = (value) => box.left + this.axis.share(value) * (box.right - box.left);
-      const room = (box.right - box.left) / this.axis.ticks.length > 44;
-      this.axis.ticks.forEach(({ share, text }, i) => {
-        const at = box.left + share * (box.right - box.left);
-        this.tick(at, box.top, at, box.bottom, room || i % 2 === 0 ? text : "", "middle");
-      });
-      make(this.grid, "text", { x: 0, y: 14, class: "px-title" }, this.data.title);
-      const bar = (value, y, className, text, fill) => {
-        make(this.lines, "rect", { class: className, x: box.left, y, height: 20, width: across(value) - box.left, fill });
-        make(this.lines, "text", { x: box.right + 14, y: y + 15, style: "fill: var(--px-ink)" }, text);
-      };
-      bar(this.values[0], box.top + 8, "px-mine", "you", "none");
-      if (this.seen) bar(this.found, box.top + 38, "px-measured-bar", "measured", this.measured.colour);
-      set(this.handles[0], { cx: across(this.values[0]), cy: box.top + 18 });
-      this.tell();
-    }
-
-    words() {
-      const [mine] = this.drawn;
-      const times = Math.max(mine, this.found) / Math.min(mine, this.found);
-      const off = `${told(times)} times too ${mine < this.found ? "little" : "much"}.`;
-      return [told(mine), told(this.found), times < 2 ? `Within a factor of ${told(times)}.` : `Yours is ${off}`];
-    }
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    const index = this.handles.indexOf(/** @type {SVGElement} */ (event.target));
+    const share = this.axis.share(this.values[index]);
+    const [up, down] = [share + 1 / STEPS, share - 1 / STEPS];
+    /** @type {Record<string, number>} */
+    const keys = { ArrowUp: up, ArrowRight: up, ArrowDown: down, ArrowLeft: down, Home: 0, End: 1 };
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    this.put(index, keys[event.key]);
+    this.changed();
   }
 
-  // ---- in order ----------------------------------------------------------------------------------------------
-
-  class Order extends Sketch {
-    get how() {
-      return "Put them in order, from most to least: drag them, or use the buttons.";
-    }
-
-
-    build() {
-      const { x, y, axis } = this.measured;
-      this.axis = new Axis(axis("y"));
-      this.items = x.map((value, i) => ({ name: this.data.x.replace("{}", value), value, found: y[i] }));
-      this.list = make(this.root, "ol", { class: "px-order" });
-      this.moved = make(this.root, "span", { role: "status", class: "px-moved" });
-      for (const item of this.items) {
-        item.row = make(this.list, "li");
-        make(item.row, "span", { class: "px-grip" }, item.name);
-        for (const [way, step, sign] of [["up", -1, "↑"], ["down", 1, "↓"]]) {
-          const button = make(item.row, "button", { type: "button", "aria-label": `${item.name}: ${way}` }, sign);
-          item[way] = button;
-          button.addEventListener("click", () => {
-            this.move(item, this.place(item) + step);
-            button.focus(); // which a row loses on its way
-          });
-        }
-        item.told = make(item.row, "span", { class: "px-found" });
-        item.row.querySelector(".px-grip").addEventListener("pointerdown", (event) => this.drag(event, item));
-      }
-      // At first in no order that says anything.
-      this.start = [...this.items.filter((_, i) => i % 2), ...this.items.filter((_, i) => i % 2 === 0)].map(({ value }) => value);
-    }
-
-    fits(drawn) {
-      return Array.isArray(drawn) && String([...drawn].sort()) === String([...this.start].sort());
-    }
-
-    get order() {
-      return this.drawn ?? this.start;
-    }
-
-    place(item) {
-      return this.order.indexOf(item.value);
-    }
-
-    move(item, to) {
-      if (to < 0 || to >= this.items.length || to === this.place(item)) return;
-      const others = this.order.filter((value) => value !== item.value);
-      this.drawn = [...others.slice(0, to), item.value, ...others.slice(to)];
-      this.changed();
-      this.moved.textContent = `${item.name}: place ${to + 1} of ${this.items.length}`;
-    }
-
-    drag(event, item) {
-      event.preventDefault();
-      const end = new AbortController();
-      this.list.setPointerCapture(event.pointerId);
-      this.list.addEventListener("pointermove", ({ clientY }) => {
-        const middles = [...this.list.children].filter((row) => row !== item.row).map((row) => row.getBoundingClientRect());
-        this.move(item, middles.filter(({ top, height }) => top + height / 2 < clientY).length);
-      }, end);
-      for (const stop of ["pointerup", "pointercancel"]) this.list.addEventListener(stop, () => end.abort(), end);
-    }
-
-    draw() {
-      this.list.append(...this.order.map((value) => this.items.find((item) => item.value === value).row));
-      const ranked = this.ranked();
-      for (const item of this.items) {
-        item.up.ariaDisabled = this.place(item) === 0; // it keeps the focus, which a disabled one would lose
-        item.down.ariaDisabled = this.place(item) === this.items.length - 1;
-        item.told.textContent = this.seen ? `measured: ${told(item.found, 3)}, place ${ranked.indexOf(item.value) + 1}` : "";
-        item.told.style.setProperty("--share", this.axis.share(item.found));
-      }
-    }
-
-    /** From most to least, as measured. */
-    ranked() {
-      return [...this.items].sort((a, b) => b.found - a.found).map(({ value }) => value);
-    }
-
-    words() {
-      const found = new Map(this.items.map(({ value, found }) => [value, found]));
-      const near = (a, b) => Math.abs(this.axis.share(found.get(a)) - this.axis.share(found.get(b))) < 0.001; // count as equal
-      let [pairs, right] = [0, 0];
-      this.drawn.forEach((a, i) => {
-        for (const b of this.drawn.slice(i + 1)) {
-          pairs += 1;
-          right += near(a, b) || found.get(a) > found.get(b);
-        }
-      });
-      return [this.drawn.join(", "), this.ranked().join(", "), `${right} of ${pairs} pairs stand as measured.`];
-    }
+  /** @param {PointerEvent} event */
+  drag(event) {
+    event.preventDefault();
+    const before = this.drawn;
+    let last = event.pointerType === "touch" ? null : this.touch(event); // a finger may be about to scroll
+    const move = (/** @type {any} */ each) => (last = this.touch(each, last));
+    const end = new AbortController();
+    this.svg.setPointerCapture(event.pointerId);
+    this.svg.addEventListener("pointermove", move, end);
+    this.svg.addEventListener("pointerup", (each) => last ?? move(each), end);
+    this.svg.addEventListener("pointercancel", () => this.undo(before), end); // it does scroll
+    for (const stop of ["pointerup", "pointercancel"]) this.svg.addEventListener(stop, () => end.abort(), end);
   }
 
-  const kinds = { curve: Curve, number: Amount, order: Order };
-  document.querySelectorAll(".plusx-sketch").forEach(async (root) => {
-    const [name, state = ""] = root.dataset.explorer.split("?");
-    const explorer = await plusx.explore.started(document.getElementById(`explore-${name}`));
+  /** @param {number[] | null} before */
+  undo(before) {
+    this.drawn = before;
+    if (before) return this.changed();
+    ours.predictions.keep(this.root.id, undefined);
+    this.show();
+  }
+
+  /**
+   * A hand moves the nearest point, and those that it has passed.
+   * @param {PointerEvent} event
+   * @param {Touch | null} [last]
+   */
+  touch(event, last) {
+    const { left, top } = this.svg.getBoundingClientRect();
+    const { box } = this;
+    const x = (event.clientX - left - box.left - INSET) / (box.right - box.left - INSET);
+    const share = 1 - (event.clientY - top - box.top) / (box.bottom - box.top);
+    const shares = this.x.map((value) => this.across(value));
+    const near = shares.map((each) => Math.abs(each - x));
+    const index = near.indexOf(Math.min(...near));
+    shares.forEach((each, i) => {
+      const passed = last && i !== index && (each - last.x) * (each - x) < 0;
+      if (passed) this.put(i, last.share + ((each - last.x) / (x - last.x)) * (share - last.share));
+    });
+    this.put(index, share);
+    this.changed();
+    return { x, share };
+  }
+
+  // ---- as drawn ----------------------------------------------------------------------------------------------
+
+  /** @param {number} value on the x axis -> its share */
+  across(value) {
+    const [low, high] = [this.x[0], this.x[this.x.length - 1]];
+    return (value - low) / (high - low);
+  }
+
+  /** The drawing's axes, as wide as there is room. */
+  get box() {
+    const width = Math.max(240, this.root.clientWidth - 2 * parseFloat(getComputedStyle(this.root).paddingLeft));
+    return { left: EDGE.left, right: width - EDGE.right, top: EDGE.top, bottom: HEIGHT - EDGE.bottom, width };
+  }
+
+  draw() {
+    const { box, grid, lines, drawn } = this;
+    const { x, y, colour, across } = this.measured;
+    set(this.svg, { width: box.width, height: HEIGHT, viewBox: `0 0 ${box.width} ${HEIGHT}` });
+    grid.replaceChildren();
+    lines.replaceChildren();
+    const right = (/** @type {number} */ value) => box.left + INSET + this.across(value) * (box.right - box.left - INSET);
+    const at = (/** @type {number} */ share) => box.bottom - share * (box.bottom - box.top);
+    const up = (/** @type {number} */ value) => at(this.axis.share(value));
+    for (const { share, text } of this.axis.ticks) {
+      draw(grid, "line", { x1: box.left, y1: at(share), x2: box.right, y2: at(share) });
+      draw(grid, "text", { x: box.left - 6, y: at(share) + 4, "text-anchor": "end" }, text);
+    }
+    const every = box.right - box.left > 300 || this.x.length < 6 ? 1 : 2;
+    for (const value of this.x.filter((_, i) => i % every === 0)) {
+      draw(grid, "line", { x1: right(value), y1: box.top, x2: right(value), y2: box.bottom });
+      draw(grid, "text", { x: right(value), y: box.bottom + 16, "text-anchor": "middle" }, told(value));
+    }
+    draw(grid, "text", { x: (box.left + box.right) / 2, y: box.bottom + 34, "text-anchor": "middle" }, across.title.text);
+    draw(grid, "text", { x: 0, y: 14, class: "px-title" }, this.axis.title);
+    const path = (/** @type {number[]} */ xs, /** @type {number[]} */ ys) =>
+      xs.map((value, i) => `${i ? "L" : "M"}${right(value).toFixed(1)} ${up(ys[i]).toFixed(1)}`).join("");
+    const ends = [];
+    if (drawn) {
+      draw(lines, "path", { class: "px-mine", d: path(this.x, drawn) });
+      ends.push({ text: "you", y: up(drawn[drawn.length - 1]), fill: "var(--px-ink)" });
+    }
+    if (this.seen) {
+      draw(lines, "path", { class: "px-measured-line", pathLength: 1, stroke: colour, d: path(x, y) });
+      ends.push({ text: "measured", y: up(y[y.length - 1]), fill: colour });
+    }
+    const [mine, other] = ends;
+    if (other && Math.abs(mine.y - other.y) < 15) {
+      const sign = mine.y <= other.y ? 1 : -1;
+      const middle = Math.min(box.bottom - 8, Math.max(box.top + 8, (mine.y + other.y) / 2));
+      [mine.y, other.y] = [middle - 8 * sign, middle + 8 * sign];
+    }
+    for (const { text, y, fill } of ends) draw(lines, "text", { x: box.right + 14, y: y + 4, style: `fill: ${fill}` }, text);
+    this.handles.forEach((handle, i) => {
+      const value = this.values[i];
+      const now = { "aria-valuenow": Math.round(this.axis.share(value) * STEPS), "aria-valuetext": drawn ? told(value) : "not drawn yet" };
+      set(handle, { cx: right(this.x[i]), cy: up(value), ...now });
+    });
+  }
+
+  // ---- in words ----------------------------------------------------------------------------------------------
+
+  /** What was drawn, what was measured, and how far apart they are. */
+  words() {
+    const { level } = this.root.dataset;
+    const drawn = this.values;
+    if (!level) return this.wordsOfEnds(drawn);
+    const say = (/** @type {number[]} */ xs, /** @type {number[]} */ ys) => {
+      const at = this.fall(xs, ys, this.axis.share(Number(level)));
+      return at === null ? `never below ${told(Number(level))}` : `below ${told(Number(level))} at ${this.place(at)}`;
+    };
+    return [say(this.x, drawn), say(this.measured.x, this.measured.y), ""];
+  }
+
+  /** Where a line falls below a share. @param {number[]} x @param {number[]} y @param {number} goal */
+  fall(x, y, goal) {
+    const shares = y.map((value) => this.axis.share(value));
+    const i = shares.findIndex((share) => share < goal);
+    if (i < 1) return i < 0 ? null : x[0];
+    return Math.ceil(x[i - 1] + ((shares[i - 1] - goal) / (shares[i - 1] - shares[i])) * (x[i] - x[i - 1]));
+  }
+
+  /** Both ends, and the place where the two are farthest apart. @param {number[]} drawn */
+  wordsOfEnds(drawn) {
+    const found = this.x.map((value) => this.measured.y[this.measured.x.indexOf(value)]);
+    const last = this.x.length - 1;
+    const say = (/** @type {number[]} */ values) =>
+      [0, last].map((i) => `${told(values[i])} at ${this.place(this.x[i])}`).join(", ");
+    const apart = this.x.map((_, i) => Math.abs(this.axis.share(drawn[i]) - this.axis.share(found[i])));
+    const most = apart.indexOf(Math.max(...apart));
+    const between = most > 0 && most < last; // else it has been said
+    const there = `${this.place(this.x[most])}: ${told(drawn[most])}, measured ${told(found[most])}.`;
+    return [say(drawn), say(found), between ? `Farthest apart at ${there}` : ""];
+  }
+}
+
+for (const root of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".plusx-sketch"))) {
+  const [name, state = ""] = /** @type {string} */ (root.dataset.explorer).split("?");
+  ours.explore.started(document.getElementById(`explore-${name}`)).then((/** @type {any} */ explorer) => {
     root.classList.toggle("px-left", !explorer); // with its choices
-    if (explorer) new kinds[root.dataset.kind](root, measuredIn(explorer.figureOf(state), root.dataset.trace));
+    if (explorer) new Sketch(root, measuredIn(explorer.figureOf(state), /** @type {string} */ (root.dataset.trace)));
   });
-})();
+}

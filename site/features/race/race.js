@@ -2,22 +2,20 @@
 
 import { make } from "../../../src/plusx/explore/js/elements.js";
 
-(() => {
-  const race = document.querySelector(".px-race");
-  const { id } = race.querySelector(".plusx-lanes");
-  const left = new AbortController();
-  const { signal } = left;
-  const load = () => {
-    if (signal.aborted) return;
-    left.abort();
-    near.disconnect();
-    document.head.append(make("script", { src: race.dataset.script }));
-  };
-  const follow = () => location.hash.startsWith(`#${id}?`) && load();
-  const look = (seen) => seen.some(({ isIntersecting }) => isIntersecting) && load();
-  const near = new IntersectionObserver(look, { rootMargin: "50%" });
-  near.observe(race);
-  race.addEventListener("toggle", load, { capture: true, signal });
-  addEventListener("hashchange", follow, { signal });
-  follow();
-})();
+const race = document.querySelector(".px-race");
+const { id } = race.querySelector(".plusx-lanes");
+const left = new AbortController();
+const { signal } = left;
+const load = () => {
+  if (signal.aborted) return;
+  left.abort();
+  near.disconnect();
+  document.head.append(make("script", { src: race.dataset.script }));
+};
+const follow = () => location.hash.startsWith(`#${id}?`) && load();
+const look = (seen) => seen.some(({ isIntersecting }) => isIntersecting) && load();
+const near = new IntersectionObserver(look, { rootMargin: "50%" });
+near.observe(race);
+race.addEventListener("toggle", load, { capture: true, signal });
+addEventListener("hashchange", follow, { signal });
+follow();

@@ -5,81 +5,79 @@
 
 import { make } from "../../../src/plusx/explore/js/elements.js";
 
-(() => {
-  const html = document.documentElement;
-  const beside = matchMedia("(min-width: 1200px)");
-  const small = matchMedia("(max-width: 600px)");
-  const LEAST = 0.8; // of the height that a figure asks for
-  const isRead = () => html.dataset.reading === "read" && !html.classList.contains("px-slides");
+const html = document.documentElement;
+const beside = matchMedia("(min-width: 1200px)");
+const small = matchMedia("(max-width: 600px)");
+const LEAST = 0.8; // of the height that a figure asks for
+const isRead = () => html.dataset.reading === "read" && !html.classList.contains("px-slides");
 
-  for (const script of document.querySelectorAll(".px-script")) {
-    const root = script.querySelector(".plusx-explore");
-    const after = script.lastElementChild;
-    direct(script, root);
-    dock(root, after);
-    new ResizeObserver(() => fit(root)).observe(root.querySelector(".px-figure"));
+for (const script of document.querySelectorAll(".px-script")) {
+  const root = script.querySelector(".plusx-explore");
+  const after = script.lastElementChild;
+  direct(script, root);
+  dock(root, after);
+  new ResizeObserver(() => fit(root)).observe(root.querySelector(".px-figure"));
+}
+
+/** Where there is less room than panels with their axes need, the picture is drawn as tall as that, and then small. */
+function fit(root) {
+  const figure = root.querySelector(".px-figure");
+  root.style.setProperty("--px-fit", Math.min(1, figure.clientHeight / (LEAST * parseFloat(figure.style.height))));
+}
+
+/** Let each link to a state set it as the line that it stands on comes to be read. */
+function direct(script, root) {
+  if (location.hash.startsWith(`#${root.dataset.name}?`)) return; // the reader has come for a state
+  const links = script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`);
+  const speak = (speaker) => links.forEach((link) => link.classList.toggle("px-speaks", link === speaker));
+  const watch = new IntersectionObserver((entries) => {
+    const speaker = entries.find(({ isIntersecting }) => isIntersecting)?.target;
+    if (!speaker || !isRead() || !(beside.matches || root.matches(".px-docked"))) return;
+    speak(speaker);
+    root.dataset.show = speaker.hash; // which the explorer reads when it starts
+    root.dispatchEvent(new Event("px-show"));
+  }, { rootMargin: "-45% 0% -50%" });
+  links.forEach((link) => watch.observe(link));
+  /** The reader has taken over, by a control, were it only its focus, or by a link to a state. */
+  const leave = () => {
+    watch.disconnect();
+    speak(null);
+  };
+  const followed = () => location.hash.startsWith(`#${root.dataset.name}?`) && leave();
+  for (const touch of ["pointerdown", "focusin"]) {
+    root.addEventListener(touch, ({ target }) => target.closest(".px-controls") && leave());
   }
+  addEventListener("hashchange", followed);
+  followed();
+}
 
-  /** Where there is less room than panels with their axes need, the picture is drawn as tall as that, and then small. */
-  function fit(root) {
-    const figure = root.querySelector(".px-figure");
-    root.style.setProperty("--px-fit", Math.min(1, figure.clientHeight / (LEAST * parseFloat(figure.style.height))));
-  }
-
-  /** Let each link to a state set it as the line that it stands on comes to be read. */
-  function direct(script, root) {
-    if (location.hash.startsWith(`#${root.dataset.name}?`)) return; // the reader has come for a state
-    const links = script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`);
-    const speak = (speaker) => links.forEach((link) => link.classList.toggle("px-speaks", link === speaker));
-    const watch = new IntersectionObserver((entries) => {
-      const speaker = entries.find(({ isIntersecting }) => isIntersecting)?.target;
-      if (!speaker || !isRead() || !(beside.matches || root.matches(".px-docked"))) return;
-      speak(speaker);
-      root.dataset.show = speaker.hash; // which the explorer reads when it starts
-      root.dispatchEvent(new Event("px-show"));
-    }, { rootMargin: "-45% 0% -50%" });
-    links.forEach((link) => watch.observe(link));
-    /** The reader has taken over, by a control, were it only its focus, or by a link to a state. */
-    const leave = () => {
-      watch.disconnect();
-      speak(null);
-    };
-    const followed = () => location.hash.startsWith(`#${root.dataset.name}?`) && leave();
-    for (const touch of ["pointerdown", "focusin"]) {
-      root.addEventListener(touch, ({ target }) => target.closest(".px-controls") && leave());
-    }
-    addEventListener("hashchange", followed);
-    followed();
-  }
-
-  /** Keep the picture at the top of a phone's screen while the text after it is read. */
-  function dock(root, after) {
-    const place = root.parentElement;
-    const close = make("button", { type: "button", class: "px-undock", "aria-label": "Close the picture" }, "×");
-    root.append(close);
-    let closed = false;
-    const tell = () => {
-      const passed = place.getBoundingClientRect().bottom < 0.3 * innerHeight;
-      const read = after.getBoundingClientRect().bottom > 0.55 * innerHeight;
-      const on = small.matches && passed && read && !closed && isRead();
-      if (on === root.classList.contains("px-docked")) return;
-      place.style.minHeight = on ? `${place.offsetHeight}px` : "";
-      root.classList.toggle("px-docked", on);
-    };
-    close.addEventListener("click", () => {
-      closed = true;
+/** Keep the picture at the top of a phone's screen while the text after it is read. */
+function dock(root, after) {
+  const place = root.parentElement;
+  const close = make("button", { type: "button", class: "px-undock", "aria-label": "Close the picture" }, "×");
+  root.append(close);
+  let closed = false;
+  const tell = () => {
+    const passed = place.getBoundingClientRect().bottom < 0.3 * innerHeight;
+    const read = after.getBoundingClientRect().bottom > 0.55 * innerHeight;
+    const on = small.matches && passed && read && !closed && isRead();
+    if (on === root.classList.contains("px-docked")) return;
+    place.style.minHeight = on ? `${place.offsetHeight}px` : "";
+    root.classList.toggle("px-docked", on);
+  };
+  close.addEventListener("click", () => {
+    closed = true;
+    tell();
+  });
+  let due = false;
+  const soon = () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
       tell();
     });
-    let due = false;
-    const soon = () => {
-      if (due) return;
-      due = true;
-      requestAnimationFrame(() => {
-        due = false;
-        tell();
-      });
-    };
-    addEventListener("scroll", soon, { passive: true });
-    addEventListener("resize", soon);
-  }
-})();
+  };
+  addEventListener("scroll", soon, { passive: true });
+  addEventListener("resize", soon);
+}
