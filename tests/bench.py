@@ -138,7 +138,7 @@ def test_two_lanes_train(site_url, open_page, change):
     """Steps a second of two lanes of 16 blocks in the page's worker, one thread, beside torch's own."""
     page, _, _ = open_page(f"{site_url}/{LANES}")
     page.wait_for_function("document.querySelector('.plusx-lanes').plusx?.history")
-    page.click(".ln-load")
+    page.click(".pn-load")
     page.wait_for_function("document.querySelector('.plusx-lanes').plusx.engine")
     words = STACK.usual | change
     rates = [page.evaluate(RACE, [words, 50]) for _ in range(6)]
@@ -155,7 +155,7 @@ def test_playground_forward_and_switch(site_url, open_page):
     page, _, _ = open_page(f"{site_url}/{PLAYGROUND}")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
     begun = time.perf_counter()
-    page.click(".pg-load")
+    page.click(".pn-load")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
     print(f"\n  load the nets from this machine: {time.perf_counter() - begun:.1f} s")
     n, forward, switched = page.evaluate(FORWARD, 220)

@@ -119,7 +119,7 @@ def test_the_playground_answers_from_the_kernel(lab, open_page):
     cell = show(page, index, ".plusx-playground .px-diagram")
     result = cell.locator(".px-result")
     result.filter(has_text="As trained").wait_for(timeout=20_000)
-    assert cell.locator(".pg-load").is_hidden()
+    assert cell.locator(".pn-load").is_hidden()
     before = address(page)
     text = "It writes on: x"
     cell.locator("textarea").fill(text)
@@ -141,7 +141,7 @@ def test_the_lanes_train_in_the_kernel(lab, open_page):
     cell = show(page, index, ".plusx-lanes .px-diagram")
     now = cell.locator(".px-result")
     now.filter(has_text="Step 0").wait_for(timeout=20_000)
-    assert cell.locator(".ln-load").is_hidden()
+    assert cell.locator(".pn-load").is_hidden()
     cell.get_by_role("button", name="With skips").click()
     cell.get_by_role("button", name="One step").click()
     now.filter(has_text="Step 1,").wait_for(timeout=20_000)

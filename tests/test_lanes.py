@@ -30,7 +30,7 @@ from plusx.sphinx.markup import equipped, states_beside
 from plusx.training import sorter, step
 from plusx.training.step import TASKS
 
-STYLES = "explore/explore.css", "explore/diagram.css", "panels/lanes/lanes.css"
+STYLES = "explore/explore.css", "explore/diagram.css", "panels/panel.css", "panels/lanes/lanes.css"
 SCRIPTS = ("panels/built/lanes.js",)
 WORKERS = ("panels/built/lanes-worker.js",)
 ALL = "1" * 16
@@ -111,7 +111,7 @@ def open_lanes(url, open_page):
         shown = f"{LANES}.fault() || {LANES}.history?.A.seen"  # without the step, only presets are shown
         page.wait_for_function(f"{LANES} && ({shown})", timeout=20_000)
         if loaded:
-            page.click(".ln-load")
+            page.click(".pn-load")
             page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
         return page, foreign, errors
 
@@ -297,7 +297,7 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
         page.add_init_script("delete globalThis.WebAssembly")
     page.goto(f"{folder.as_uri() if how == 'from disk' else url}/index.html")
     page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
-    assert page.locator(".ln-load").is_hidden()
+    assert page.locator(".pn-load").is_hidden()
     train(page, 300)
     assert "Step 300" in told(page)
     lane(page, "A").get_by_role("button", name="All skips").click()
@@ -419,7 +419,7 @@ def test_a_preset_trained_in_the_page_begins_as_its_kept_run(open_lanes):
     page, _, _ = open_lanes(link="#lanes?preset=2")
     train(page, 60)
     kept = page.evaluate(f"{LANES}.history.B.loss")
-    page.click(".ln-load")
+    page.click(".pn-load")
     page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0", timeout=60_000)
     train(page, 50)
     train(page, 10)
@@ -465,7 +465,7 @@ def test_every_switch_of_a_sorter_is_the_one_it_names(open_lanes, how):
         assert words_of(page, "B")["skips"] == "0" * (at + 1) + "1" * (7 - at)
     press(page, mine.get_by_role("switch", name="skip around FFN", exact=True), how)
     assert words_of(page, "B")["skips"] == "01" * 4
-    assert "no skip around attention;" in mine.locator(".ln-note").inner_text()
+    assert "no skip around attention;" in mine.locator(".pn-note").inner_text()
     press(page, mine.get_by_role("switch", name="skip around attention", exact=True), how)
     assert words_of(page, "B")["skips"] == "1" * 8
     norms = mine.get_by_role("switch", name=re.compile("place: norm"))
@@ -645,10 +645,10 @@ def test_a_link_keeps_what_was_flipped_while_it_trained_and_flips_it_again(open_
 def test_a_download_that_fails_is_told_and_may_be_tried_again(open_lanes, nets):
     page, _, _ = open_lanes()
     page.route(f"**/{nets['stack-step'].name}", lambda route: route.fulfill(status=503, body=""))
-    page.click(".ln-load")
+    page.click(".pn-load")
     page.wait_for_selector(".px-message:has-text('did not load')", timeout=60_000)
     page.unroute(f"**/{nets['stack-step'].name}")
-    page.click(".ln-load")
+    page.click(".pn-load")
     page.wait_for_function(f"{LANES}.engine", timeout=60_000)
 
 
@@ -696,7 +696,7 @@ def test_a_task_that_keeps_the_page_is_seen(open_lanes):
 
 def test_a_challenge_checks_itself(open_lanes):
     page, _, _ = open_lanes(loaded=True)
-    asked = page.locator(".ln-challenges li").nth(1)
+    asked = page.locator(".pn-challenges li").nth(1)
     check = asked.get_by_role("button", name="Check lane B")
     check.click()
     assert "Not yet: in lane B" in asked.inner_text()
@@ -781,7 +781,7 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
     lost = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
     assert lost[1] > 1.1 * lost[0]  # 16 blocks and no skip: worse than 2
     if loads:
-        page.click(".ln-load")
+        page.click(".pn-load")
         page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
         lane(page, "B").get_by_role("switch", name="skip", exact=True).press("Space")
         train(page, 300)

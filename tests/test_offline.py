@@ -50,7 +50,7 @@ def test_a_kept_book_works_when_the_network_is_gone(copied, open_page):
         for root in explorers(page):
             press_until_changed(page, root, root.locator(".px-result").text_content())
     page.goto(f"{copied.url}/{PLAYGROUND}")
-    page.click(".pg-load")
+    page.click(".pn-load")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
     page.goto(f"{copied.url}/")
     offer(page).get_by_role("status").get_by_text(KEPT, exact=True).wait_for()

@@ -90,7 +90,7 @@ def open_playground(site_url, open_page):
         page, foreign, errors = open_page(f"{url or site_url}/{PAGE}{link}", **options)
         page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
         if loaded:
-            page.click(".pg-load")
+            page.click(".pn-load")
             page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
             settle(page)
         return page, foreign, errors
@@ -204,7 +204,7 @@ def test_the_page_loads_no_net_unasked_and_other_pages_nothing_at_all(site_url, 
 
     page, foreign, errors = open_playground()
     assert not [name for name in asked(page) if re.search(r"\.onnx|runtime\.bin|ort\.wasm|worker", name)]
-    page.click(".pg-load")
+    page.click(".pn-load")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
     assert foreign == errors == []
     other, _, _ = open_page(f"{site_url}/chapters/17-claims-tested.html")
@@ -214,15 +214,15 @@ def test_the_page_loads_no_net_unasked_and_other_pages_nothing_at_all(site_url, 
 
 def test_presets_answer_from_the_table_with_torchs_numbers(open_playground, nets):
     page, _, errors = open_playground()
-    names = page.locator(".pg-presets button").all_inner_texts()
+    names = page.get_by_role("group", name="Presets").get_by_role("button").all_inner_texts()
     assert len(names) >= 8
     for net in TASKS:
         page.locator(f"input[name^=pg-net][value={net}]").evaluate("e => e.click()")
         said = set()
         for name in names:
-            page.click(f".pg-presets button:text-is('{name}')")
+            page.click(f"[aria-label=Presets] button:text-is('{name}')")
             settle(page)
-            assert page.get_attribute(f".pg-presets button:text-is('{name}')", "aria-pressed") == "true"
+            assert page.get_attribute(f"[aria-label=Presets] button:text-is('{name}')", "aria-pressed") == "true"
             assert_seen(page, nets, atol=1e-3, rtol=1e-3)
             said.add(result(page).split(":", 1)[1])
         assert len(said) == len(names)  # each preset does something else
@@ -235,7 +235,7 @@ def test_a_state_beyond_the_table_says_that_the_nets_are_needed(open_playground)
     settle(page)
     assert "not loaded yet" in result(page)
     assert page.locator(".plusx-playground.pg-stale").count() == 1
-    page.click(".pg-presets button:text-is('As trained')")
+    page.click("[aria-label=Presets] button:text-is('As trained')")
     settle(page)
     assert "As trained" in result(page) and page.locator(".pg-stale").count() == 0
 
@@ -248,8 +248,8 @@ def test_where_nets_cannot_run_the_presets_do_and_the_page_says_so(site, open_pa
         page.add_init_script("delete globalThis.WebAssembly")
     page.goto(f"{site.as_uri() if how == 'from disk' else site_url}/{PAGE}")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
-    assert page.locator(".pg-load").is_hidden()
-    page.click(".pg-presets button:text-is('No attention skips')")
+    assert page.locator(".pn-load").is_hidden()
+    page.click("[aria-label=Presets] button:text-is('No attention skips')")
     settle(page)
     assert "mean cosine of the tokens at the end 0.99" in result(page) or "end 1.00" in result(page)
     switch(page, 1, "attention: branch").click()
@@ -284,7 +284,7 @@ def test_a_damaged_table_is_told_and_the_nets_still_load(open_page, site_url, ne
     page.route("**/16-playground-playground.js", spoil)
     page.goto(f"{site_url}/{PAGE}")
     page.wait_for_selector(".px-message:has-text('damaged or missing')")
-    page.click(".pg-load")
+    page.click(".pn-load")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx.seen", timeout=60_000)
     assert_seen(page, nets, atol=1e-4, rtol=0)
 
@@ -410,7 +410,7 @@ def test_of_many_quick_changes_only_few_are_computed_and_the_last_is_shown(open_
 def test_the_page_answers_while_the_nets_load_and_after_a_failure_it_tries_again(open_playground):
     page, _, _ = open_playground()
     page.route("**/*-sorting.onnx", lambda route: route.abort())
-    page.click(".pg-load")
+    page.click(".pn-load")
     page.wait_for_selector(".px-message:has-text('did not load')")
     page.unroute("**/*-sorting.onnx")
     slowest = page.evaluate("""() => new Promise((done) => {
@@ -422,7 +422,7 @@ def test_the_page_answers_while_the_nets_load_and_after_a_failure_it_tries_again
           shares.push(document.querySelector('.plusx-playground progress').value);
           if (p.engine) done([slowest, new Set(shares).size]); else setTimeout(tick, 5);
         };
-        document.querySelector('.pg-load').click(); tick(); })""")
+        document.querySelector('.pn-load').click(); tick(); })""")
     assert slowest[0] < 500, "the page stood still while the nets were loading"
     assert slowest[1] >= 2
     assert page.locator(".plusx-playground progress").is_hidden()
@@ -487,14 +487,14 @@ def test_it_does_not_write_on_from_what_it_cannot_read_nor_for_another_net(open_
 
 def test_every_accepted_answer_solves_its_challenge_and_others_do_not(open_playground):
     page, _, _ = open_playground(loaded=True)
-    items = page.locator(".pg-challenges li").all()
+    items = page.locator(".pn-challenges li").all()
     challenges = page.evaluate("document.querySelector('.plusx-playground').plusx.setup.challenges")
     assert len(items) == len(challenges) >= 3
 
     def verdict(item, net, switches):
         set_state(page, net, None, switches)
         item.get_by_role("button").click()
-        return item.locator(".pg-verdict").inner_text()
+        return item.locator(".pn-verdict").inner_text()
 
     for item, challenge in zip(items, challenges):
         for answer in challenge["accepted"]:
@@ -517,7 +517,7 @@ def test_the_collapse_that_a_challenge_asks_for_is_on_the_screen(open_playground
 def test_a_loaded_and_damaged_net_is_accessible_and_fits(open_playground, axe, width, theme):
     page, _, errors = open_playground(loaded=True, width=width, theme=theme)
     page.fill("textarea", "x = [each for each in every if each]  # and so on and so forth, to")
-    page.click(".pg-presets button:text-is('Post-norm')")
+    page.click("[aria-label=Presets] button:text-is('Post-norm')")
     switch(page, 2, "skip around FFN").click()
     settle(page)
     assert axe(page) == []
@@ -561,7 +561,7 @@ def test_the_answer_is_in_sight_of_each_switch_and_covers_none_that_is_pressed(o
             assert is_in_sight(page, ".px-result")
             part.dispatch_event("click")
             settle(page)
-    assert page.locator(".pg-said").bounding_box()["height"] < 0.12 * height
+    assert page.locator(".pn-said").bounding_box()["height"] < 0.12 * height
 
 
 @pytest.mark.parametrize("width", sampled([1280, 390], [390]))
@@ -574,7 +574,7 @@ def test_what_has_the_keyboards_focus_is_not_below_the_answer(open_playground, w
             page.wait_for_timeout(20)
             overlap = page.evaluate("""() => {
               const part = document.activeElement.getBoundingClientRect();
-              const said = document.querySelector('.pg-said').getBoundingClientRect();
+              const said = document.querySelector('.pn-said').getBoundingClientRect();
               return document.activeElement.closest('.pg-stack') && part.bottom > said.top && part.top < said.bottom
                 && document.activeElement.outerHTML.slice(0, 200); }""")
             assert not overlap
@@ -590,8 +590,8 @@ def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in
         part.locator("rect").first.click()
         settle(page)
         assert "not loaded yet" in result(page)
-        assert is_in_sight(page, ".px-result") and is_in_sight(page, ".pg-load")
-    page.click(".pg-load")
+        assert is_in_sight(page, ".px-result") and is_in_sight(page, ".pn-load")
+    page.click(".pn-load")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
     settle(page)
     assert result(page).startswith("No attention 1, no attention 4, no attention 6: ")
@@ -620,7 +620,7 @@ def test_a_finger_finds_every_switch_and_a_half_stands_in_one_row(open_playgroun
 def test_pictures_keep_their_size_whatever_the_words_beside_them_say(open_playground, width):
     page, _, _ = open_playground(loaded=True, width=width)
     sizes, words = set(), set()
-    for preset in page.locator(".pg-presets button").all():
+    for preset in page.get_by_role("group", name="Presets").get_by_role("button").all():
         preset.dispatch_event("click")
         settle(page)
         sizes |= set(
@@ -839,6 +839,6 @@ def test_the_nets_load_also_where_a_server_unpacks_gzip_itself(site, open_page):
     with serve(site, Unpacking) as url:
         page, _, errors = open_page(f"{url}/{PAGE}")
         page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
-        page.click(".pg-load")
+        page.click(".pn-load")
         page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
         assert errors == []

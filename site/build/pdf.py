@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).parents[2]
 # Scripts, what only a screen can use, and folded code that draws.
 SCREEN_ONLY = (
-    "script, noscript, .headerlink, .px-actions, .px-data, .px-narrow, .px-plot, .pg-stage,"
+    "script, noscript, .headerlink, .px-actions, .px-data, .px-narrow, .px-plot, .pn-stage,"
     ".tag_hide-input > details, .px-mathml"
 )
 # As in book.css, but paper waits for it.

@@ -56,9 +56,10 @@ def _put_panel(app, kind, context):
 
 def _put_files(app, kind, *scripts):
     panels = PACKAGE / "panels"
-    for asset in [panels / kind / f"{kind}.css", *(panels / "built" / name for name in scripts)]:
+    sheets = [panels / "panel.css", panels / kind / f"{kind}.css"]
+    for asset in [*sheets, *(panels / "built" / name for name in scripts)]:
         copy_asset_file(str(asset), str(ours(app)))
-    load(app, "explore.css", "diagram.css", f"{kind}.css", scripts[0], priority=500)
+    load(app, "explore.css", "diagram.css", *(sheet.name for sheet in sheets), scripts[0], priority=500)
 
 
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:

@@ -32,7 +32,7 @@ def bring(app, pages: dict, outdir: Path) -> None:
 def _equip(app, pagename, templatename, context, doctree):
     """Give a page the looks of lanes, and what fetches their scripts."""
     if PLACE in (context.get("body") or ""):
-        load(app, "explore.css", "diagram.css", "lanes.css", "race.js", priority=500)
+        load(app, "explore.css", "diagram.css", "panel.css", "lanes.css", "race.js", priority=500)
 
 
 def setup(app):

@@ -1,46 +1,20 @@
-"""Live: the lanes beside a kernel, an anywidget whose steps torch takes."""
+"""Live: the lanes beside a kernel, whose steps torch takes."""
 
-from pathlib import Path
-
-import anywidget
 import torch
-import traitlets
 
-from ..playground.live import BUILT, EXPLORE, joined
+from ..live import HERE, Panel, joined, styles
 from .race import Training
 
-HERE = Path(__file__).parent
-STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "lanes.css"
 
+class Live(Panel):
+    """What two lanes ask; `js/` says which questions there are. kind: of `race`."""
 
-class Live(anywidget.AnyWidget):
-    """The markup, and answers to questions with an id; `js/` says which there are. kind: of `race`.
-
-    kept: what the notebook's file holds beside the widget, by MIME type.
-    """
-
-    _esm = joined([BUILT / "lanes-widget.js"])
-    _css = joined(STYLES)
-    markup = traitlets.Unicode().tag(sync=True)
-    kept: dict[str, str] = {}
+    _esm = joined(HERE / "built" / "lanes-widget.js")
+    _css = styles("lanes")
 
     def __init__(self, markup, kind):
-        super().__init__(markup=markup)
+        super().__init__(markup)
         self.lane, self.trainings = kind.code.Lane(), {}
-        self.on_msg(lambda widget, content, buffers: self.answer(content))
-
-    def _repr_mimebundle_(self, **how):
-        view, metadata = super()._repr_mimebundle_(**how)
-        return {**view, **self.kept}, metadata
-
-    def answer(self, question):
-        try:
-            found = self.asked(**question)
-        except Exception as error:  # shown in place, and the last picture stays
-            self.send({"id": question["id"], "error": f"{type(error).__name__}: {error}"})
-            return
-        buffers = [part.float().contiguous().numpy().tobytes() for part in found.values()]
-        self.send({"id": question["id"], "names": list(found)}, buffers)
 
     def asked(self, id, lane, task, seed, words, steps, begin):
         """What steps of a lane gave, after it was begun anew if that is asked for. lane: its name."""

@@ -120,7 +120,7 @@ def markup(presets, challenges, closed="", before=""):
         "every": EVERY,
     }
     data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
-    shown = f'<div class="ln-stage"></div>\n{before}'
+    shown = f'<div class="pn-stage"></div>\n{before}'
     if closed:
         shown = f'<details class="ln-closed"><summary>{html.escape(closed)}</summary>\n{shown}</details>\n'
     return f"""{opening("lanes", id=look.id)}

@@ -1,54 +1,25 @@
-"""Live: the playground beside a kernel, an anywidget whose questions torch answers."""
+"""Live: the playground beside a kernel, whose questions torch answers."""
 
-from pathlib import Path
-
-import anywidget
 import torch
-import traitlets
 
-from ...nets.switched import Seen
+from ..live import HERE, Panel, joined, styles
 from .page import START, look_at, table
 
-HERE = Path(__file__).parent
-EXPLORE, BUILT = HERE.parents[1] / "explore", HERE.parent / "built"
-STYLES = EXPLORE / "explore.css", EXPLORE / "diagram.css", HERE / "playground.css"
 
+class Live(Panel):
+    """Answers to {id, net, tokens, switches}: n, how many tokens, and `Seen`."""
 
-def joined(paths) -> str:
-    return "\n".join(path.read_text(encoding="utf8") for path in paths)
-
-
-class Live(anywidget.AnyWidget):
-    """The markup, and answers to {id, net, tokens, switches}: `Seen` in float32, one buffer a field.
-
-    kept: what the notebook's file holds beside the widget, by MIME type.
-    """
-
-    _esm = joined([BUILT / "playground-widget.js"])
-    _css = joined(STYLES)
-    markup = traitlets.Unicode().tag(sync=True)
-    kept: dict[str, str] = {}
+    _esm = joined(HERE / "built" / "playground-widget.js")
+    _css = styles("playground")
 
     def __init__(self, nets, markup):
-        super().__init__(markup=markup)
+        super().__init__(markup)
         self.nets = nets
-        self.on_msg(lambda widget, content, buffers: self.answer(content))
 
-    def _repr_mimebundle_(self, **how):
-        view, metadata = super()._repr_mimebundle_(**how)
-        return {**view, **self.kept}, metadata
-
-    def answer(self, question):
-        try:
-            net, tokens = self.nets[question["net"]], torch.tensor(question["tokens"])
-            net.check(question["switches"], "the page's setting")
-            with torch.no_grad():
-                seen = net.look(tokens, question["switches"])
-        except Exception as error:  # shown in place, and the last picture stays
-            self.send({"id": question["id"], "error": f"{type(error).__name__}: {error}"})
-            return
-        buffers = [part.float().contiguous().numpy().tobytes() for part in seen]
-        self.send({"id": question["id"], "n": len(tokens), "names": list(Seen._fields)}, buffers)
+    def asked(self, id, net, tokens, switches):
+        self.nets[net].check(switches, "the page's setting")
+        with torch.no_grad():
+            return {"n": len(tokens), **self.nets[net].look(torch.tensor(tokens), switches)._asdict()}
 
 
 def saved(nets, presets):

@@ -67,7 +67,7 @@ def markup(nets, presets, challenges, before=""):
     }
     data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
     return f"""{opening("playground", id="playground")}
-<div class="pg-stage"></div>
+<div class="pn-stage"></div>
 {before}<script type="application/json" class="pg-setup">{data}</script>
 </div>"""
 

@@ -26,10 +26,10 @@ export class Bench extends Results {
     this.playButton = button("Play", () => (this.playing ? this.pause() : this.play()), { class: "ln-play" });
     this.stepButton = button("One step", () => this.oneStep());
     this.rewindButton = button("Rewind", () => this.startOver());
-    this.load = button("", () => this.loadStep(), { class: "ln-load" });
+    this.load = button("", () => this.loadStep(), { class: "pn-load" });
     this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the training step" });
     this.message = make("p", { class: "px-message", role: "alert", hidden: true });
-    this.result = make("p", { class: "ln-hidden", role: "status" }); // at the pace of reading; for the eye there is `now`
+    this.result = make("p", { class: "pn-hidden", role: "status" }); // at the pace of reading; for the eye there is `now`
     this.now = make("p", { class: "px-result" });
 
     const picture = (title, look = "ln-picture") => {
@@ -47,16 +47,16 @@ export class Bench extends Results {
 
     this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, radios, button)]));
     this.challenges = setup.challenges.map((challenge) => this.buildChallenge(challenge, button));
-    this.root.querySelector(".ln-stage").replaceChildren(
-      make("div", { class: "ln-row", role: "group", "aria-label": "Presets" }, ...this.presets),
+    this.root.querySelector(".pn-stage").replaceChildren(
+      make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets),
       this.story,
-      make("div", { class: "ln-row" }, ...(Object.keys(setup.tasks).length > 1 ? [this.taskRadios] : []), make("label", {}, "Seed", this.seedField), this.link),
-      make("div", { class: "ln-said" }, make("div", {}, this.message, this.now, this.result), this.load, this.progress),
-      make("div", { class: "ln-row" }, this.playButton, this.stepButton, this.rewindButton, this.speedRadios),
+      make("div", { class: "pn-row" }, ...(Object.keys(setup.tasks).length > 1 ? [this.taskRadios] : []), make("label", {}, "Seed", this.seedField), this.link),
+      make("div", { class: "pn-said" }, make("div", {}, this.message, this.now, this.result), this.load, this.progress),
+      make("div", { class: "pn-row" }, this.playButton, this.stepButton, this.rewindButton, this.speedRadios),
       make("p", { class: "ln-key", "aria-hidden": "true" }, make("span", { class: "ln-A" }, "A"), make("span", { class: "ln-B" }, "B")),
       make("div", { class: "ln-pictures" }, this.lossPicture.node, this.seenBox, this.gradientPicture.node, this.branchPicture.node),
       make("div", { class: "ln-lanes" }, ...NAMES.map((name) => this.lanes[name].node)),
-      ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "ln-challenges" }, ...this.challenges)] : []),
+      ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "pn-challenges" }, ...this.challenges)] : []),
     );
     this.offerLoading();
     followTheme(() => this.draw(), this.signal);
@@ -88,14 +88,14 @@ export class Bench extends Results {
     });
     lane.depth = make("input", { type: "range", min: 1, max: blocks, step: 1, oninput: () => put("depth", lane.depth.value) });
     lane.depthTold = make("output", {});
-    lane.differs = make("p", { class: "ln-note" });
+    lane.differs = make("p", { class: "pn-note" });
     const other = NAMES.find((each) => each !== name);
     lane.node = make("section", { class: `ln-lane ln-${name}`, "aria-label": `Lane ${name}${of}` },
       make("h3", {}, `Lane ${name}`),
       lane.differs,
       block,
       stack,
-      make("div", { class: "ln-row" }, button("All skips", () => put("skips", "1".repeat(blocks))), button("No skip", () => put("skips", "0".repeat(blocks))),
+      make("div", { class: "pn-row" }, button("All skips", () => put("skips", "1".repeat(blocks))), button("No skip", () => put("skips", "0".repeat(blocks))),
         button(`Make it like ${other}`, () => this.put(name, this.lanes[other].words))),
       make("div", { class: "ln-fields" },
         ...(usual.depth ? [make("label", { class: "ln-depth" }, "Blocks", lane.depth, lane.depthTold)] : []),
@@ -104,10 +104,10 @@ export class Bench extends Results {
   }
 
   buildChallenge(challenge, button) {
-    const verdict = make("p", { role: "status", class: "ln-verdict" });
+    const verdict = make("p", { role: "status", class: "pn-verdict" });
     const check = () => {
       const missing = this.missing(challenge);
-      verdict.classList.toggle("ln-solved", !missing);
+      verdict.classList.toggle("pn-solved", !missing);
       verdict.textContent = missing ? `Not yet: ${missing}.` : `Solved. ${challenge.told}`;
     };
     return make("li", {}, make("p", {}, challenge.ask), button("Check lane B", check), verdict);

@@ -104,7 +104,7 @@ export class Answer {
       });
     }
     this.bars.replaceChildren(...bars.map(([token, p, note]) => make("li", {},
-      make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pg-hidden" }, spoken(token))),
+      make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pn-hidden" }, spoken(token))),
       make("span", { class: "pg-bar", "aria-hidden": "true" }, make("span", { style: `width:${Number.isFinite(p) ? 100 * p : 0}%` })),
       make("span", {}, `${percent(p)}${note}`))));
   }

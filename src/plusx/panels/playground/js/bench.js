@@ -10,7 +10,7 @@ import { ACTIVATION, NORMS, } from "./readings.js";
 export class Bench extends Answer {
   build() {
     const { setup } = this;
-    const stage = this.root.querySelector(".pg-stage");
+    const stage = this.root.querySelector(".pn-stage");
     const group = unique(); // other views in the same page have radios of their own
     const radios = (name, legend, options, chosen, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
       ...options.map(([value, label]) => make("label", {},
@@ -21,9 +21,9 @@ export class Bench extends Answer {
     this.kindRadios = radios("kind", "Activations", values(ACTIVATION), "1", (value) => this.setAll([ACTIVATION], Number(value), "kind"));
 
     this.field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
-    this.fieldNote = make("span", { class: "pg-note" });
+    this.fieldNote = make("span", { class: "pn-note" });
     this.write = make("button", { type: "button", onclick: () => this.writeOn() }, "Let it write 40 more");
-    this.load = make("button", { type: "button", class: "pg-load", onclick: () => this.loadNet() });
+    this.load = make("button", { type: "button", class: "pn-load", onclick: () => this.loadNet() });
     this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
     this.message = make("p", { class: "px-message", role: "alert", hidden: true });
     this.late = make("p", { class: "px-message", role: "status", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
@@ -66,13 +66,13 @@ export class Bench extends Answer {
     this.bench = make("div", { class: "pg-bench" },
       this.netRadios,
       make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
-      make("div", { class: "pg-row" }, this.fieldNote, this.write, this.link),
-      make("div", { class: "pg-row pg-presets", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
-      make("div", { class: "pg-row" }, this.normRadios, this.kindRadios),
-      make("div", { class: "pg-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
+      make("div", { class: "pn-row" }, this.fieldNote, this.write, this.link),
+      make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
+      make("div", { class: "pn-row" }, this.normRadios, this.kindRadios),
+      make("div", { class: "pn-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
       make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
       make("h3", {}, "The stack"),
-      make("p", { class: "pg-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch. A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+      make("p", { class: "pn-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch. A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
       stack,
     );
     stage.replaceChildren(
@@ -81,7 +81,7 @@ export class Bench extends Answer {
       make("h3", {}, "Logit lens: what each layer would answer"),
       this.lens,
       make("h3", {}, "Challenges"),
-      make("ol", { class: "pg-challenges" }, ...this.challenges),
+      make("ol", { class: "pn-challenges" }, ...this.challenges),
     );
     this.offerLoading();
     followTheme(() => this.repaint(), this.signal);
@@ -108,12 +108,12 @@ export class Bench extends Answer {
   }
 
   challenge({ net, ask, accepted, told }) {
-    const verdict = make("p", { role: "status", class: "pg-verdict" });
+    const verdict = make("p", { role: "status", class: "pn-verdict" });
     const check = () => {
       const changed = this.changes(this.switches).length;
       const wanted = [...accepted[0]].filter((digit, i) => digit !== this.trained[i]).length;
       const right = this.netName === net && accepted.includes(this.switches);
-      verdict.classList.toggle("pg-solved", right);
+      verdict.classList.toggle("pn-solved", right);
       if (right) verdict.textContent = `Solved. ${told}`;
       else if (this.netName !== net) verdict.textContent = `Not yet: this one is about the net for ${this.setup.nets[net].title.toLowerCase()}.`;
       else if (changed !== wanted) verdict.textContent = `Not yet: ${changed} of the switches differ from training, it takes ${wanted}.`;
