@@ -10,18 +10,18 @@ from browser import ROOT
 from plusx.explore.figures import normalise
 from plusx.explore.still import still
 from plusx.show.draw import (
-    across,
     bars,
     beside,
     beside_the_stream,
     bundle,
     figure,
-    heat,
+    heatmap,
+    hline,
     line,
     log_axis,
     panel,
     points,
-    upright,
+    vline,
     words,
 )
 
@@ -53,11 +53,11 @@ def test_points_of_several_nets_stand_above_one_another():
 
 def test_text_on_a_grid_is_white_where_the_cell_is_dark():
     z = [[0, 1], [0.5, 0.7]]
-    grid, white, black = heat([1, 2], [3, 4], z, "share", 0, 1, [["a", "b"], ["c", "d"]])
+    grid, white, black = heatmap([1, 2], [3, 4], z, "share", 0, 1, [["a", "b"], ["c", "d"]])
     assert (white["text"], white["textfont"]["color"]) == (["a", "", "c", ""], "#ffffff")
     assert (black["text"], black["textfont"]["color"]) == (["", "b", "", "d"], "#000000")
     assert list(zip(white["x"], white["y"])) == [(1, 3), (2, 3), (1, 4), (2, 4)]
-    assert heat([1, 2], [3, 4], z, "share", 0, 1) == [grid]
+    assert heatmap([1, 2], [3, 4], z, "share", 0, 1) == [grid]
 
 
 def test_an_axis_of_powers_has_its_labels():
@@ -84,7 +84,7 @@ def test_the_last_panel_needs_an_axis():
 
 
 def test_explore_takes_every_word():
-    parts = [line([0, 1], [1, 2], "line", symbol="square"), words([1], [1], ["word"]), across(1), upright(1)]
+    parts = [line([0, 1], [1, 2], "line", symbol="square"), words([1], [1], ["word"]), hline(1), vline(1)]
     title, normal = normalise(figure("t", panel(*parts, **AXES), diagram="[relu]:skip"), "f()")
     assert (title, normal["diagram"], normal["layout"]["height"]) == ("t", "[relu]:skip", 400)
     assert still(normal, 720, "p").count("<text") > 3
@@ -105,9 +105,9 @@ def test_panels_stand_below_one_another_and_lines_cross_theirs(open_page):
     """Above a panel that shares the next one's axis there is less room than above one with its own."""
     given = figure(
         "t",
-        panel(line([0, 2], [0, 4], "a"), across(1), y=dict(range=[0, 4])),
+        panel(line([0, 2], [0, 4], "a"), hline(1), y=dict(range=[0, 4])),
         panel(line([0, 2], [0, 4], "b"), tall=2, **AXES),
-        panel(line([0, 2], [1, 4], "c"), upright(0.5), x=dict(range=[0, 2]), y=log_axis("size", -2, 2)),
+        panel(line([0, 2], [1, 4], "c"), vline(0.5), x=dict(range=[0, 2]), y=log_axis("size", -2, 2)),
     )
     page, _, _ = open_page("about:blank", solid=False)
     page.set_content("<div id='plot' style='width:700px'></div>")
@@ -127,7 +127,7 @@ def test_panels_stand_below_one_another_and_lines_cross_theirs(open_page):
 @pytest.mark.parametrize("width", [700, 360])
 def test_squares_stand_side_by_side_at_any_width_and_a_plot_below_has_all_of_it(open_page, width):
     ends = dict(range=[-2, 2])
-    square = panel(line([0, 2], [0, 2], "a"), across(0), x=ends, y=ends, square=True)
+    square = panel(line([0, 2], [0, 2], "a"), hline(0), x=ends, y=ends, square=True)
     given = figure("t", beside(square, square, square), panel(line([0, 2], [0, 4], "b"), **AXES), height=500)
     page, _, _ = open_page("about:blank", solid=False)
     page.set_content(f"<div id='plot' style='width:{width}px'></div>")
@@ -146,7 +146,7 @@ def test_squares_stand_side_by_side_at_any_width_and_a_plot_below_has_all_of_it(
 
 
 def test_the_still_picture_has_the_lines_where_plotly_has_them():
-    _, normal = normalise(figure("t", panel(across(1, "C1"), upright(0.5, "C2"), line([0], [0], "a"), **AXES)), "f()")
+    _, normal = normalise(figure("t", panel(hline(1, "C1"), vline(0.5, "C2"), line([0], [0], "a"), **AXES)), "f()")
     drawn = still(normal, 720, "p")
     path = r'<path d="M ([\d.]+) ([\d.]+) L ([\d.]+) ([\d.]+) "[^>]*stroke: '
     level, moment = (re.search(path + re.escape(f"var(--px-{name})"), drawn) for name in ("C1", "C2"))
@@ -155,7 +155,7 @@ def test_the_still_picture_has_the_lines_where_plotly_has_them():
 
 
 def test_what_a_line_says_stands_at_its_end_in_both_pictures(open_page):
-    given = figure("t", panel(line([0], [0], "a"), across(1, says="one"), upright(0.5, says="half"), **AXES))
+    given = figure("t", panel(line([0], [0], "a"), hline(1, says="one"), vline(0.5, says="half"), **AXES))
     _, normal = normalise(given, "f()")
     page, _, _ = open_page("about:blank", solid=False)
     page.set_content(

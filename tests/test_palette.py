@@ -77,6 +77,12 @@ def test_no_other_stylesheet_or_script_of_a_page_has_a_colour_of_its_own():
     assert {name: found for name, found in own.items() if found} == {"book.css": {"#0d5bc9"}}
 
 
+def test_a_page_changes_its_form_at_few_widths_and_explore_css_says_which():
+    sheets = [path for folder in ("site", "src") for path in ROOT.glob(f"{folder}/**/*.css")]
+    found = {width for path in sheets for width in re.findall(r"@media[^{]*-width: (\d+)px", path.read_text("utf8"))}
+    assert found == set(re.search(r"Pages change at ([^.]+)\.", CSS)[1].replace(" px", "").split(", "))
+
+
 # ---- the book's figures ----------------------------------------------------------------------------------------
 
 # How the name of a line begins that shows what has a colour of its own.

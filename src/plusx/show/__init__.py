@@ -4,18 +4,18 @@ Here lives nothing that measures, and nothing that knows a page.
 """
 
 from .draw import (
-    across,
     bars,
     beside,
     beside_the_stream,
     bundle,
     figure,
-    heat,
+    heatmap,
+    hline,
     line,
     log_axis,
     panel,
     points,
-    upright,
+    vline,
     words,
 )
 from .drawn import along, carpet, fold, river, threads
@@ -23,7 +23,7 @@ from .tables import Table, median_and_ends, short, spread
 
 __all__ = [
     "Table",
-    "across",
+    "hline",
     "along",
     "bars",
     "beside",
@@ -32,7 +32,7 @@ __all__ = [
     "carpet",
     "figure",
     "fold",
-    "heat",
+    "heatmap",
     "line",
     "log_axis",
     "median_and_ends",
@@ -42,6 +42,6 @@ __all__ = [
     "short",
     "spread",
     "threads",
-    "upright",
+    "vline",
     "words",
 ]

@@ -63,7 +63,7 @@ def words(x, y, text, colour="ink", **font):
     return [dict(type="scatter", mode="text", x=x, y=y, text=text) | look]
 
 
-def heat(x, y, z, name, low, high, text=None, **look):
+def heatmap(x, y, z, name, low, high, text=None, **look):
     """A grid of colours from low to high, which can have text in each cell.
 
     x: (columns,). y: (rows,). z: (rows, columns). text: rows of words, white on dark cells and black on light ones.
@@ -82,13 +82,13 @@ def heat(x, y, z, name, low, high, text=None, **look):
     ]
 
 
-def across(y, colour="muted", dash="solid", width=1, says=""):
+def hline(y, colour="muted", dash="solid", width=1, says=""):
     """A line across the whole panel, at y; what it says stands on its right end."""
     place = dict(type="line", xref="{x} domain", yref="{y}", x0=0, x1=1, y0=y, y1=y)
     return [place | _stroke(colour, dash, width) | _label(says, xanchor="right", yanchor="bottom")]
 
 
-def upright(x, colour="muted", dash="solid", width=1, says=""):
+def vline(x, colour="muted", dash="solid", width=1, says=""):
     """A line from the panel's foot to its top, at x; what it says stands right of its top."""
     place = dict(type="line", xref="{x}", yref="{y} domain", x0=x, x1=x, y0=0, y1=1)
     return [place | _stroke(colour, dash, width) | _label(says, xanchor="left", yanchor="top")]
@@ -156,7 +156,7 @@ def beside_the_stream(title, nets, diagram=""):
         (blocks + 1, seeds))}, up to four, drawn in the order of the colours. Axes are the same wherever it stands.
     """
     styles = [("C0", "solid"), ("C1", "dash"), ("C2", "dot"), ("C3", "dashdot")]
-    above, below, deepest = across(1), [], 0
+    above, below, deepest = hline(1), [], 0
     for (name, (ratio, left)), style in zip(nets.items(), styles, strict=False):
         block = np.arange(len(ratio) + 1)
         above += bundle(block[1:], ratio, name, *style)
