@@ -13,7 +13,7 @@ from plusx.explore.drawn import paths, told
 from plusx.explore.figures import normalise
 from plusx.explore.states import DEFAULT, Explorer
 from plusx.explore.static import as_seen, fragment
-from plusx.show import along, carpet, fold, river, threads
+from plusx.show import along, carpet, dots, fold, river, threads, waterfall
 
 LAYERS = range(1, 7)
 D = "[...document.querySelectorAll('.px-plot .px-threads')].map((line) => line.getAttribute('d'))"
@@ -94,6 +94,46 @@ def folded(place="branch"):
     return fold(layers, place, 1, ("zeros", (layers == 0).double().mean((1, 2, 3))))
 
 
+PLACES = torch.tensor([[1.0, 0.0], [-1.0, 0.5], [0.0, -1.0]])
+
+
+def starred(what="words"):
+    """Who takes from whom?"""
+    taken = torch.tensor([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.125, 0.125, 0.75]])
+    places = PLACES if what == "words" else taken @ PLACES
+    return dots(places, taken, what, 2, ["the", "cat", "the"])
+
+
+def fallen(which="first"):
+    """Who wrote it?"""
+    steps = torch.tensor([2.0, -1.0, 3.0] if which == "first" else [-1.0, 4.0, 0.0])
+    says = ["x", "y", "z"] if which == "first" else ["y", "y", "y"]
+    return waterfall(steps, which, (-2, 6), ["E", "A1", "F1"], says, what="score")
+
+
+def test_dots_lie_at_their_places_with_wedges_as_wide_as_shares():
+    _, figure = normalise(starred(), "f()")
+    ways = paths(figure)
+    unit, middle = (420 - 48) / 4, np.array([230, 210])
+    for way, dot, place in zip(ways[6:9], ways[9:], PLACES.numpy() * [1, -1] * unit + middle):
+        assert way == "M{:.1f},{:.1f}h0".format(*place) and dot == "translate({:.1f},{:.1f})".format(*place)
+    one, tip, other = np.array(re.findall(r"([\d.]+),([\d.]+)", ways[0]), float)  # the first takes a quarter of cat
+    assert np.hypot(*(one - other)) == pytest.approx(2 * 26 / 4, abs=0.2)
+    np.testing.assert_allclose([tip, (one + other) / 2], PLACES[:2].numpy() * [1, -1] * unit + middle, atol=0.11)
+    assert ways[2] == "M{0},{1}L{0},{1}L{0},{1}Z".format("323.0", "210.0").replace(
+        "L323.0,210.0L", f"L{ways[7][1:-2]}L"
+    )  # cat takes nothing of the first: a line without a foot
+    assert figure["data"][0]["y"] == ["the", "cat", "the (2)"]
+
+
+def test_steps_of_a_sum_go_up_and_down_from_where_the_last_one_ended():
+    up, down, runs = paths(normalise(fallen(), "f()")[1])
+    ys = [292 - 284 * (total + 2) / 8 for total in (0, 2, 1, 4)]  # of 300 pixels, from -2 to 6
+    found = [[float(y) for y in re.findall(r"[,V]([\d.]+)", way)] for way in (up, down, runs)]
+    assert found[0] == pytest.approx([ys[0], ys[1], ys[0], ys[2], ys[3], ys[2]], abs=0.06)
+    assert found[1] == pytest.approx([ys[1], ys[2], ys[1]], abs=0.06) and found[2] == pytest.approx(ys[1:], abs=0.06)
+
+
 def test_a_sheet_stands_in_its_column_with_all_its_lines():
     _, figure = normalise(folded("stream"), "f()")
     lines = [np.array(re.findall(r"(-?[\d.]+),(-?[\d.]+)", path), float) for path in paths(figure)]
@@ -111,6 +151,8 @@ def test_words_say_what_converges_and_where():
         "2 threads through 2 layers. They lie within 10% of their first spread from layer 1 on, within 1% of their "
         "first spread from layer 2 on. At the end they spread over 0% of what they did at the start."
     )
+    assert told(normalise(starred(), "f()")[1]) == "From the middle of all: cat 1.2, the 1, the (2) 0.83."
+    assert told(normalise(fallen(), "f()")[1]) == "3 steps to 4; the largest: F1 +3, E +2, A1 -1."
 
 
 @pytest.mark.parametrize(
@@ -157,6 +199,8 @@ def test_an_explorer_is_drawn_in_all_states_or_in_none():
         (lambda: threads([[float("nan"), 1.0]], "t", (0, 1)), "threads: 1 of its 2 numbers are NaN"),
         (lambda: river([[1.0]], "t", (0, 1)), r"river: came a shape \(1, 1\)"),
         (lambda: carpet(torch.ones(3), "t", (-1, 1), ("x", [0]), what="y"), r"carpet: came a shape \(3,\)"),
+        (lambda: dots(PLACES, torch.eye(2), "t", 2, "abc"), r"dots: came places \(3, 2\), shares \(2, 2\) and 3 names"),
+        (lambda: waterfall([1.0], "t", (0, 1), ["a", "b"], ["c"], "x"), "waterfall: came 1 steps, 2 names and 1 words"),
         (lambda: fold(torch.full((2, 3, 3, 2), torch.nan), "t", 1.0, ("x", [0, 1])), "fold: 36 of its 36"),
     ],
 )
@@ -182,7 +226,7 @@ def expected(**controls):
 
 
 def numbers(found):
-    return np.array([[float(n) for n in re.findall(r"-?[\d.]+", path)] for path in found])
+    return np.array([float(n) for path in found for n in re.findall(r"-?[\d.]+", path)])
 
 
 def assert_drawn(page, **controls):
@@ -309,15 +353,58 @@ def test_the_carpet_is_its_still_and_follows_theme_and_state(page_of):  # noqa: 
     assert errors == []
 
 
-def test_the_fold_is_drawn_in_each_state(page_of):  # noqa: F811
-    page, errors = page_of(folded, place=["branch", "stream"])
+@pytest.mark.parametrize(
+    "figure, name, kind, options",
+    [
+        (folded, "place", "fold", ["branch", "stream"]),
+        (starred, "what", "dots", ["words", "means"]),
+        (fallen, "which", "waterfall", ["first", "second"]),
+    ],
+)
+def test_a_figure_is_drawn_in_each_state_and_begins_as_its_still(page_of, figure, name, kind, options):  # noqa: F811
+    page, errors = page_of(figure, **{name: options})
     page.emulate_media(reduced_motion="reduce")
-    for place in ("branch", "stream"):
-        page.get_by_text(place, exact=True).first.click()
-        lines = "[...document.querySelectorAll('.px-plot .px-fold')].map((line) => line.getAttribute('d'))"
-        np.testing.assert_allclose(
-            numbers(page.evaluate(lines)), numbers(paths(normalise(folded(place), "f()")[1])), atol=0.11
-        )
+    way = "line.getAttribute('d') ?? line.getAttribute('transform')"
+    ways = f"(box) => [...document.querySelectorAll(`${{box}} .px-{kind}`)].map((line) => {way})"
+    np.testing.assert_allclose(
+        numbers(page.evaluate(ways, ".px-still")), numbers(page.evaluate(ways, ".px-plot")), atol=0.11
+    )
+    for option in options:
+        page.get_by_text(str(option), exact=True).first.click()
+        found = page.evaluate(ways, ".px-plot")
+        np.testing.assert_allclose(numbers(found), numbers(paths(normalise(figure(option), "f()")[1])), atol=0.11)
+    assert errors == []
+
+
+def test_a_dot_says_from_whom_it_takes_by_pointer_and_by_key(page_of):  # noqa: F811
+    page, errors = page_of(starred, what=["words", "means"])
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        dot = page.locator(".px-plot .px-dot").nth(2).bounding_box()
+        page.mouse.move(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2)
+        assert page.locator(".px-told").inner_text() == "the (2) takes 75 % of itself, 13 % of the, 13 % of cat"
+        assert page.locator(".px-plot .px-on").count() == 4  # two wedges, itself and its name
+        page.mouse.move(2, 2)
+        assert page.locator(".px-told").inner_text() == ""
+    page.locator(".px-plot").focus()
+    page.keyboard.press("Home")
+    assert page.locator(".px-told").inner_text().startswith("the takes 50 % of itself")
+    assert errors == []
+
+
+def test_below_each_step_stands_who_adds_and_what_one_would_read(page_of):  # noqa: F811
+    page, errors = page_of(fallen, which=["first", "second"])
+    marks = page.locator(".px-marks > span")
+    assert [mark.inner_text().split() for mark in marks.all()] == [["E", "x"], ["A1", "y"], ["F1", "z"]]
+    page.get_by_text("second", exact=True).first.click()
+    assert page.locator(".px-marks b").all_text_contents() == ["y", "y", "y"]
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        plot = page.locator(".px-plot").bounding_box()
+        middles = [mark.bounding_box()["x"] + mark.bounding_box()["width"] / 2 for mark in marks.all()]
+        np.testing.assert_allclose((np.array(middles) - plot["x"]) / plot["width"], [1 / 6, 1 / 2, 5 / 6], atol=0.01)
+    page.get_by_text("Data of this picture").click()
+    assert page.locator(".px-table").inner_text().count("A1") >= 1
     assert errors == []
 
 
@@ -342,5 +429,15 @@ def test_nothing_is_drawn_that_a_stranger_named():
             heights(cut), "<b>", (-4, 4), names=["<b>"] * 9, what="<b>", ends=("<b>", "<b>"), skip=("cut", cut)
         )
 
+    def dotted(a):
+        return dots(PLACES, torch.eye(3), "<b>", 2, ["<b>"] * 3)
+
+    def summed(a):
+        return waterfall(torch.ones(2), "<i>", (0, 3), ["<i>", "<i>"], ["<i>", "<i>"], what="<i>")
+
     html = fragment(Explorer(hostile, bind(hostile, {"cut": CONTROLS["cut"]}), DEFAULT))
     assert "<b>" not in html and html.count("&lt;b&gt;") > 9
+    html = fragment(Explorer(dotted, bind(dotted, {"a": True}), DEFAULT))
+    assert "<b>" not in html and html.count("&lt;b&gt;") > 3
+    html = fragment(Explorer(summed, bind(summed, {"a": True}), DEFAULT))
+    assert "<i>" not in html and html.count("&lt;i&gt;") > 4

@@ -13,11 +13,12 @@ from matplotlib.image import imsave
 from .colours import COLOURS
 from .controls import Control, ExploreError
 
-KINDS = ("threads", "river", "carpet", "fold")
+KINDS = ("threads", "river", "carpet", "fold", "dots", "waterfall")
 WIDTH = 1000  # of a picture, in its own units; it is as wide as its page
 PAD = 40  # at both sides, up to the first layer and from the last one on
 EDGE = 8  # above and below what is drawn
 MOST = 33  # hairlines
+PLANE = 460  # as wide as a plane of dots, which is not stretched
 
 
 def normalise_drawn(returned: dict, where: str) -> dict:
@@ -30,8 +31,10 @@ def normalise_drawn(returned: dict, where: str) -> dict:
     if unknown := sorted(set(wire) - {"skip", "branch"}):
         raise ExploreError(f"explore: {where} has a wire with '{unknown[0]}'; its parts are skip and branch.")
     ends = [str(end) for end in returned.get("ends", ("", ""))]
-    columns = {"columns": int(returned["columns"])} if kind == "fold" else {}
-    return {"drawn": kind, **columns, "span": [float(end) for end in span], "wire": wire, "ends": ends}
+    own = {"columns": int(returned["columns"])} if kind == "fold" else {}
+    if kind == "waterfall":
+        own = {"marks": [[str(name), str(said)] for name, said in returned["marks"]]}
+    return {"drawn": kind, **own, "span": [float(end) for end in span], "wire": wire, "ends": ends}
 
 
 def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
@@ -46,9 +49,9 @@ def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
 
 
 def paths(figure: dict) -> list[str]:
-    """What is drawn, as paths: a thread each, or the river's outline."""
-    if figure["drawn"] == "fold":
-        return _folded(figure)
+    """What is drawn, as paths: a thread each, or the river's outline; of dots the wedges, the dots and their places."""
+    if other := {"fold": _folded, "dots": _dotted, "waterfall": _fallen}.get(figure["drawn"]):
+        return other(figure)
     x, lines = places(figure)
     step = x[1] - x[0] if len(x) > 1 else 0
 
@@ -73,6 +76,48 @@ def _folded(figure: dict) -> list[str]:
     return ["M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in zip(*line)) for line in zip(across, up)]
 
 
+def _dotted(figure: dict) -> list[str]:
+    """A wedge from each dot to each other, at its foot as wide as the share that the other takes; dots; where they are.
+
+    The grid has a row for each dot: its place, then its shares of all.
+    """
+    grid, (low, high), tall = figure["data"][0]["z"], figure["span"], figure["layout"]["height"]
+    unit = (tall - 6 * EDGE) / (high - low)
+    dots = np.array([PLANE / 2, tall / 2]) + (grid[:, :2] - (low + high) / 2) * [unit, -unit]
+
+    def wedge(i, j):
+        (x, y), (x0, y0) = dots[i], dots[j]
+        long = max(np.hypot(x - x0, y - y0), 1e-9)
+        a, b = -(y - y0) / long * grid[i, 2 + j] * 26, (x - x0) / long * grid[i, 2 + j] * 26
+        return f"M{x0 + a:.1f},{y0 + b:.1f}L{x:.1f},{y:.1f}L{x0 - a:.1f},{y0 - b:.1f}Z"
+
+    wedges = [wedge(i, j) for i, j in _pairs(len(dots))]
+    return [*wedges, *(f"M{x:.1f},{y:.1f}h0" for x, y in dots), *(f"translate({x:.1f},{y:.1f})" for x, y in dots)]
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    """Who takes, and from whom."""
+    return [(i, j) for i in range(count) for j in range(count) if i != j]
+
+
+def _fallen(figure: dict) -> list[str]:
+    """The steps up of a running sum, those down, and the lines that lead from step to step."""
+    sums, (low, high), tall = figure["data"][0]["z"][0], figure["span"], figure["layout"]["height"]
+    ys = tall - EDGE - (np.clip(np.array([0, *sums]), low, high) - low) / (high - low) * (tall - 2 * EDGE)
+    wide, steps = WIDTH / len(sums), list(zip(ys, ys[1:]))
+
+    def bars(rising):
+        return "".join(
+            f"M{(at + 0.15) * wide:.1f},{y0:.1f}V{y1:.1f}h{0.7 * wide:.1f}V{y0:.1f}Z"
+            for at, (y0, y1) in enumerate(steps)
+            if (y1 < y0) == rising
+        )
+
+    lengths = [1.7] * (len(steps) - 1) + [0.85]  # to the far side of the next step, or to the edge
+    runs = (f"M{(at + 0.15) * wide:.1f},{y:.1f}h{long * wide:.1f}" for at, (y, long) in enumerate(zip(ys[1:], lengths)))
+    return [bars(True), bars(False), "".join(runs)]
+
+
 def shares(figure: dict) -> list[float]:
     """Each line's place between the two ends of the colours: its rank at the start."""
     starts = figure["data"][0]["z"][:, 0]
@@ -84,9 +129,9 @@ def shares(figure: dict) -> list[float]:
 def still_drawn(figure: dict) -> str:
     """The picture as inline SVG, which follows the theme and the width of its page."""
     tall = figure["layout"]["height"]
-    inner = _woven(figure, tall) if figure["drawn"] == "carpet" else _lined(figure, tall)
-    box = f'viewBox="0 0 {WIDTH} {tall}" preserveAspectRatio="none"'
-    return f'<svg class="px-drawn" {box} aria-hidden="true">{inner}</svg>'
+    inner = {"carpet": _woven, "dots": _starred, "waterfall": _stepped}.get(figure["drawn"], _lined)(figure, tall)
+    size = f"{PLANE} {tall}" if figure["drawn"] == "dots" else f'{WIDTH} {tall}" preserveAspectRatio="none'
+    return f'<svg class="px-drawn" viewBox="0 0 {size}" aria-hidden="true">{inner}</svg>'
 
 
 def _lined(figure: dict, tall: int) -> str:
@@ -97,6 +142,36 @@ def _lined(figure: dict, tall: int) -> str:
         f'<path class="px-{figure["drawn"]}" style="--px-at:{100 * at:.1f}%" d="{d}"/>'
         for at, d in zip(shares(figure), paths(figure))
     )
+
+
+def _starred(figure: dict, tall: int) -> str:
+    """Dots with their names, over the wedges; each part tells of which dot it is, a wedge that it is of who takes."""
+    names, drawn = figure["data"][0]["y"], paths(figure)
+    count, pairs = len(names), _pairs(len(names))
+    wedges = "".join(
+        f'<path class="px-dots px-wedge" data-of="{i}" style="--px-at:{100 * j / (count - 1 or 1):.1f}%" d="{d}"/>'
+        for (i, j), d in zip(pairs, drawn)
+    )
+    dots = "".join(
+        f'<path class="px-dots px-dot" data-of="{i}" style="--px-at:{100 * i / (count - 1 or 1):.1f}%" d="{d}"/>'
+        for i, d in enumerate(drawn[len(pairs) :][:count])
+    )
+    turns = 2 * np.pi * np.arange(count) / count  # where all dots are one, their names stand around it
+    words = "".join(
+        f'<text class="px-dots" data-of="{i}" x="{16 * np.cos(turn):.1f}" y="{5 - 18 * np.sin(turn):.1f}" '
+        f'text-anchor="{"start" if np.cos(turn) > -0.1 else "end"}" transform="{place}">{html.escape(str(name))}</text>'
+        for i, (turn, name, place) in enumerate(zip(turns, names, drawn[-count:]))
+    )
+    return wedges + dots + words
+
+
+def _stepped(figure: dict, tall: int) -> str:
+    """Steps of a sum, over the line where it began."""
+    low, high = figure["span"]
+    zero = tall - EDGE - (0 - low) / (high - low) * (tall - 2 * EDGE)
+    looks = 'px-step" style="--px-at:100%', 'px-step" style="--px-at:0%', "px-run"
+    steps = "".join(f'<path class="px-waterfall {look}" d="{d}"/>' for look, d in zip(looks, paths(figure)))
+    return f'<path class="px-layer" d="M0,{zero:.1f}H{WIDTH}"/>{steps}'
 
 
 def _woven(figure: dict, tall: int) -> str:
@@ -112,17 +187,30 @@ def _woven(figure: dict, tall: int) -> str:
 
 
 def sides(figure: dict) -> str:
-    """What stands at the two ends of a picture."""
+    """What stands below a picture: at its two ends, or below each step of a sum."""
+    steps = "".join(
+        f"<span>{html.escape(name)}<b>{html.escape(said)}</b></span>" for name, said in figure.get("marks", ())
+    )
+    marks = f'<div class="px-marks" aria-hidden="true">{steps}</div>' if steps else ""
     if not any(figure["ends"]):
-        return ""
+        return marks
     left, right = map(html.escape, figure["ends"])
-    return f'<div class="px-sides" aria-hidden="true"><span>{left}</span><span>{right}</span></div>'
+    return f'{marks}<div class="px-sides" aria-hidden="true"><span>{left}</span><span>{right}</span></div>'
 
 
 def told(figure: dict) -> str:
     """What the picture shows, in words."""
-    grid = figure["data"][0]["z"]
+    grid, names = figure["data"][0]["z"], figure["data"][0]["y"]
     layers = grid.shape[1] - 1
+    if figure["drawn"] == "dots":
+        far = np.hypot(*(grid[:, :2] - grid[:, :2].mean(0)).T)
+        order = np.argsort(-far, kind="stable")
+        return f"From the middle of all: {', '.join(f'{names[i]} {far[i]:.2g}' for i in order)}."
+    if figure["drawn"] == "waterfall":
+        steps, marks = np.diff([0, *grid[0]]), figure["marks"]
+        most = np.argsort(-np.abs(steps), kind="stable")[:3]
+        told = ", ".join(f"{marks[i][0]} {steps[i]:+.2g}" for i in most)
+        return f"{len(steps)} steps to {grid[0, -1]:.2g}; the largest: {told}."
     if len(figure["data"]) > 1:
         name, numbers = figure["data"][1]["name"], figure["data"][1]["y"]
         return f"{name}: {numbers[0]:.2g} at the start, {numbers[-1]:.2g} at the end."

@@ -18,7 +18,7 @@ from .draw import (
     vline,
     words,
 )
-from .drawn import along, carpet, fold, river, threads
+from .drawn import along, carpet, dots, fold, river, threads, waterfall
 from .tables import Table, median_and_ends, short, spread
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "beside_the_stream",
     "bundle",
     "carpet",
+    "dots",
     "figure",
     "fold",
     "heatmap",
@@ -43,5 +44,6 @@ __all__ = [
     "spread",
     "threads",
     "vline",
+    "waterfall",
     "words",
 ]

@@ -68,6 +68,48 @@ def fold(sheets, title, span, told, ends=("", ""), size=180):
     return _told(figure | dict(columns=len(layers)), told, told[0])
 
 
+def dots(places, taken, title, span, names, ends=("", ""), size=420):
+    """Inputs as dots in a plane; to each lead wedges from those that it takes from, as wide as its share.
+
+    places: (inputs, 2). taken: (inputs, inputs), row i the shares that input i takes of each. span: the plane is seen
+    from -span to span. ValueError: places or shares have another shape, or a NaN.
+    """
+    places, taken = (_numbers("dots", each, "(inputs, 2) and (inputs, inputs)", 2) for each in (places, taken))
+    if not len(places) == len(names) == len(taken) == taken.shape[1] or places.shape[1] != 2:
+        came = f"places {tuple(places.shape)}, shares {tuple(taken.shape)} and {len(names)} names"
+        raise ValueError(f"dots: came {came}; expected (inputs, 2), (inputs, inputs) and a name for each input.")
+    grid = torch.cat([(places / span * 256).round() / 256 * span, (taken * 256).round() / 256], 1)
+    columns = ["place across", "place up", *(f"takes of {name}" for name in _distinct(names))]
+    figure = _figure("dots", title, grid, columns, _distinct(names), "", (-span, span), size, {}, ends)
+    figure["layout"] |= dict(xaxis=dict(title=dict(text="what")), yaxis=dict(title=dict(text="input")))
+    return figure
+
+
+def _distinct(names):
+    """Names of which none comes twice: a second "the" is "the (2)"."""
+    return [
+        f"{name} ({list(names[:i]).count(name) + 1})" if name in names[:i] else name for i, name in enumerate(names)
+    ]
+
+
+def waterfall(steps, title, span, names, says, what, ends=("", ""), size=300):
+    """What parts add to a sum, one after the other from left to right: steps up and steps down.
+
+    steps: (parts,). span: (low, high), the sums at the lower and upper edge, with 0 between them. names: of the parts,
+    below their steps. says: words below the names, what one would read off the sum by then. what: the sum is.
+    ValueError: steps have another shape, or a NaN; names or words of another number.
+    """
+    steps = _numbers("waterfall", steps, "(parts,)", 1)
+    if not len(steps) == len(names) == len(says):
+        raise ValueError(f"waterfall: came {len(steps)} steps, {len(names)} names and {len(says)} words; give as many.")
+    sums = (steps.cumsum(0) * 256).round() / 256
+    figure = _figure("waterfall", title, sums[None], list(names), [what], what, span, size, {}, ends)
+    read = dict(x=list(names), y=list(says), name="read off by then")
+    figure["layout"] |= dict(xaxis=dict(title=dict(text="part")), yaxis=dict(title=dict(text="")))
+    figure["data"] += [dict(x=list(names), y=steps.numpy(), name="adds"), read]
+    return figure | dict(marks=[*zip(names, says)])
+
+
 def _numbers(kind, values, shape, sides):
     """What is drawn in float64. ValueError: it has another shape, or a NaN, which no place in a picture would show."""
     values = torch.as_tensor(values).double()

@@ -7,78 +7,16 @@ import { paletteOf, rgb } from "../colours.js";
 import { make, one } from "../elements.js";
 import { number } from "../numbers.js";
 import { tables } from "../tables.js";
+import { linesOf, nearest, paths } from "./shapes.js";
 
 /** @typedef {import("./picture.js").Picture} Picture */
 /** @typedef {import("./picture.js").View} View */
-/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string, columns: number }} Lines */
+/** @typedef {import("./shapes.js").Lines} Lines */
 
-const [WIDTH, PAD, EDGE] = [1000, 40, 8]; // as in drawn.py
 const WAY = 550; // milliseconds from one state to the next
 const SVG = "http://www.w3.org/2000/svg";
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const ease = (/** @type {number} */ share) => (share < 0.5 ? 4 * share ** 3 : 1 - (2 - 2 * share) ** 3 / 2);
-
-/**
- * @param {any} figure
- * @returns {Lines}
- */
-const linesOf = ({ data, span, layout, drawn, columns }) => ({
-  grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
-  span,
-  tall: layout.height,
-  kind: drawn,
-  columns,
-});
-
-/**
- * What is drawn, as paths: a thread each, the river's outline, or the lines of sheets.
- * @param {Lines} lines
- */
-export function paths({ grid, span: [low, high], tall, kind, columns }) {
-  if (kind === "fold") {
-    const wide = WIDTH / columns;
-    return grid.map((row, at) => {
-      const middle = (Math.floor((at * columns) / grid.length) + 0.5) * wide;
-      const points = [];
-      for (let i = 0; i < row.length; i += 2) {
-        const y = tall / 2 - (row[i + 1] / high) * (tall / 2 - EDGE);
-        points.push(`${(middle + (row[i] / high) * 0.47 * wide).toFixed(1)},${y.toFixed(1)}`);
-      }
-      return `M${points.join("L")}`;
-    });
-  }
-  const step = (WIDTH - 2 * PAD) / Math.max(grid[0].length - 1, 1);
-  const share = (/** @type {number} */ value) => {
-    const known = Number.isNaN(value) ? low : Math.min(Math.max(value, low), high);
-    return (known - low) / (high - low);
-  };
-  const tenth = (/** @type {number} */ y) => Math.round(10 * y) / 10;
-  /**
-   * @param {number[]} ys
-   * @param {string} begin
-   * @param {number} sign
-   */
-  const curve = (ys, begin, sign) => {
-    const half = ((sign * step) / 2).toFixed(1);
-    let way = `${begin}h${sign * PAD}`;
-    for (let i = 1; i < ys.length; i++) {
-      const up = (ys[i] - ys[i - 1]).toFixed(1);
-      way += `c${half},0 ${half},${up} ${(sign * step).toFixed(1)},${up}`;
-    }
-    return `${way}h${sign * PAD}`;
-  };
-  if (kind === "threads") {
-    const y = (/** @type {number} */ value) => tenth(tall - EDGE - share(value) * (tall - 2 * EDGE));
-    return grid.map((row) => {
-      const ys = Array.from(row, y);
-      return curve(ys, `M0,${ys[0].toFixed(1)}`, 1);
-    });
-  }
-  const half = Array.from(grid[0], (value) => Math.max(share(value) * (tall / 2 - EDGE), 0.75));
-  const [upper, lower] = [half.map((each) => tenth(tall / 2 - each)), half.map((each) => tenth(tall / 2 + each))];
-  const last = lower[lower.length - 1].toFixed(1);
-  return [`${curve(upper, `M0,${upper[0].toFixed(1)}`, 1)}V${last}${curve(lower.reverse(), "", -1)}Z`];
-}
 
 /**
  * The carpet: a pixel for each number, in the colours of the theme.
@@ -149,6 +87,11 @@ export class Drawn {
     return ["threads", "river"].includes(String(this.root.dataset.drawn)); // others would lie upon each other
   }
 
+  /** Whether one line or dot can stand out. */
+  singles() {
+    return ["threads", "dots"].includes(String(this.root.dataset.drawn));
+  }
+
   fitting() {
     return false; // heights are the same in all states
   }
@@ -169,6 +112,8 @@ export class Drawn {
     const same = before?.grid.every((row, i) => row.every((value, l) => value === goal.grid[i][l]));
     if (!same) this.go();
     if (this.chosen >= 0) this.single(this.chosen);
+    const marks = this.root.querySelectorAll(".px-marks b");
+    for (const [i, [, said]] of (view.figure.marks ?? []).entries()) marks[i].textContent = said;
     this.root.classList.remove("px-pending");
     this.root.classList.add("px-live");
   }
@@ -187,10 +132,10 @@ export class Drawn {
     this.lines = [.../** @type {NodeListOf<SVGElement>} */ (drawn.querySelectorAll(`.px-${goal.kind}`))];
     this.lines[0].before(this.faint);
     this.plot.append(drawn, this.told);
-    if (goal.kind !== "threads") return;
+    if (!this.singles()) return;
     this.plot.tabIndex = 0;
     this.plot.role = "group";
-    this.plot.ariaLabel = "Threads: arrow keys go from one to the next";
+    this.plot.ariaLabel = `${goal.kind === "dots" ? "Dots" : "Threads"}: arrow keys go from one to the next`;
   }
 
   /** @param {string} d */
@@ -224,29 +169,22 @@ export class Drawn {
   put(lines) {
     this.now = lines;
     if (this.canvas) weave(this.canvas, lines, paletteOf(this.root));
-    else for (const [i, d] of paths(lines).entries()) this.lines[i].setAttribute("d", d);
+    else for (const [i, way] of paths(lines).entries()) this.lines[i].setAttribute(this.lines[i].tagName === "text" ? "transform" : "d", way);
   }
 
   /** @param {PointerEvent} event */
   near({ clientX, clientY }) {
-    const { goal } = this;
-    if (goal?.kind !== "threads") return;
-    const box = this.plot.getBoundingClientRect();
-    const last = goal.grid[0].length - 1;
-    const layer = Math.round((((clientX - box.left) / box.width) * WIDTH - PAD) / ((WIDTH - 2 * PAD) / last));
-    const [low, high] = goal.span;
-    const at = low + (1 - (clientY - box.top - EDGE) / (box.height - 2 * EDGE)) * (high - low);
-    const far = goal.grid.map((row) => Math.abs(row[Math.min(Math.max(layer, 0), last)] - at));
-    const least = Math.min(...far);
-    this.single(least < (high - low) / 12 ? far.indexOf(least) : -1);
+    if (!this.goal || !this.singles()) return;
+    const { left, top, width, height } = this.plot.getBoundingClientRect();
+    this.single(nearest(this.goal, clientX - left, clientY - top, width, height));
   }
 
   /** @param {KeyboardEvent} event */
   pressed(event) {
-    const count = this.lines.length;
+    const count = this.goal?.grid.length ?? 0;
     const goals = { ArrowUp: this.chosen + 1, ArrowDown: this.chosen - 1, Home: 0, End: count - 1, Escape: -1 };
     const goal = /** @type {Record<string, number>} */ (goals)[event.key];
-    if (goal === undefined || this.goal?.kind !== "threads") return;
+    if (goal === undefined || !this.singles()) return;
     event.preventDefault();
     event.stopPropagation(); // to JupyterLab these keys mean its cells
     this.single(event.key === "Escape" ? -1 : Math.min(Math.max(goal, 0), count - 1));
@@ -259,14 +197,23 @@ export class Drawn {
   single(at) {
     this.chosen = at;
     this.plot.classList.toggle("px-one", at >= 0);
-    this.lines.forEach((line, i) => line.classList.toggle("px-on", i === at));
+    this.lines.forEach((line, i) => line.classList.toggle("px-on", Number(line.dataset.of ?? i) === at));
     const view = this.view();
-    let words = "";
-    if (at >= 0 && view) {
-      const { x, y, z } = view.figure.data[0];
-      const row = z[at];
-      words = `${y[at]}: from ${number(row[0])} to ${number(row.at(-1))} after ${x.length - 1} layers`;
-    }
+    const words = at >= 0 && view ? said(view.figure, at) : "";
     if (this.told.textContent !== words) this.told.textContent = words;
   }
+}
+
+/**
+ * Where a thread goes, or from whom a dot takes.
+ * @param {any} figure
+ * @param {number} at
+ */
+function said({ drawn, data: [{ x, y, z }] }, at) {
+  const row = z[at];
+  if (drawn === "threads") return `${y[at]}: from ${number(row[0])} to ${number(row.at(-1))} after ${x.length - 1} layers`;
+  /** @type {number[]} */
+  const shares = Array.from(row.slice(2));
+  const most = shares.map((_, i) => i).sort((a, b) => shares[b] - shares[a]).slice(0, 3);
+  return `${y[at]} takes ${most.map((i) => `${Math.round(100 * shares[i])} % of ${i === at ? "itself" : y[i]}`).join(", ")}`;
 }

@@ -1,0 +1,152 @@
+/** What a drawn figure's numbers look like, as paths: to the letter what drawn.py writes into the still. */
+
+/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string, columns: number }} Lines */
+
+const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
+
+/**
+ * @param {any} figure
+ * @returns {Lines}
+ */
+export const linesOf = ({ data, span, layout, drawn, columns }) => ({
+  grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
+  span,
+  tall: layout.height,
+  kind: drawn,
+  columns,
+});
+
+/** @type {Record<string, (lines: Lines) => string[]>} */
+const KINDS = { threads, river, fold, dots, waterfall };
+
+/**
+ * What is drawn: a thread each, the river's outline, the lines of sheets, wedges and dots and their places, or steps.
+ * @param {Lines} lines
+ */
+export const paths = (lines) => KINDS[lines.kind](lines);
+
+const tenth = (/** @type {number} */ y) => Math.round(10 * y) / 10;
+/** @param {Lines} lines */
+const stepOf = ({ grid }) => (WIDTH - 2 * PAD) / Math.max(grid[0].length - 1, 1);
+
+/** @param {Lines} lines */
+const shareIn = ({ span: [low, high] }) => (/** @type {number} */ value) => {
+  const known = Number.isNaN(value) ? low : Math.min(Math.max(value, low), high);
+  return (known - low) / (high - low);
+};
+
+/**
+ * @param {number[]} ys
+ * @param {string} begin
+ * @param {number} step to the next layer, below 0 if that is on the left
+ */
+function curve(ys, begin, step) {
+  const half = (step / 2).toFixed(1);
+  let way = `${begin}h${Math.sign(step) * PAD}`;
+  for (let i = 1; i < ys.length; i++) {
+    const up = (ys[i] - ys[i - 1]).toFixed(1);
+    way += `c${half},0 ${half},${up} ${step.toFixed(1)},${up}`;
+  }
+  return `${way}h${Math.sign(step) * PAD}`;
+}
+
+/** @param {Lines} lines */
+function threads(lines) {
+  const { grid, tall } = lines;
+  const share = shareIn(lines);
+  return grid.map((row) => {
+    const ys = Array.from(row, (value) => tenth(tall - EDGE - share(value) * (tall - 2 * EDGE)));
+    return curve(ys, `M0,${ys[0].toFixed(1)}`, stepOf(lines));
+  });
+}
+
+/** @param {Lines} lines */
+function river(lines) {
+  const { grid, tall } = lines;
+  const share = shareIn(lines);
+  const half = Array.from(grid[0], (value) => Math.max(share(value) * (tall / 2 - EDGE), 0.75));
+  const [upper, lower] = [half.map((each) => tenth(tall / 2 - each)), half.map((each) => tenth(tall / 2 + each))];
+  const last = lower[lower.length - 1].toFixed(1);
+  const step = stepOf(lines);
+  return [`${curve(upper, `M0,${upper[0].toFixed(1)}`, step)}V${last}${curve(lower.reverse(), "", -step)}Z`];
+}
+
+/** @param {Lines} lines */
+function fold({ grid, span: [, high], tall, columns }) {
+  const wide = WIDTH / columns;
+  return grid.map((row, at) => {
+    const middle = (Math.floor((at * columns) / grid.length) + 0.5) * wide;
+    const points = [];
+    for (let i = 0; i < row.length; i += 2) {
+      const y = tall / 2 - (row[i + 1] / high) * (tall / 2 - EDGE);
+      points.push(`${(middle + (row[i] / high) * 0.47 * wide).toFixed(1)},${y.toFixed(1)}`);
+    }
+    return `M${points.join("L")}`;
+  });
+}
+
+/** @param {Lines} lines */
+function starsOf({ grid, span: [low, high], tall }) {
+  const unit = (tall - 6 * EDGE) / (high - low);
+  const middle = (low + high) / 2;
+  return grid.map((row) => [PLANE / 2 + (row[0] - middle) * unit, tall / 2 - (row[1] - middle) * unit]);
+}
+
+/** @param {Lines} lines */
+function dots(lines) {
+  const { grid } = lines;
+  const stars = starsOf(lines);
+  const wedges = stars.flatMap(([x, y], i) =>
+    stars.flatMap(([x0, y0], j) => {
+      if (i === j) return [];
+      const long = Math.max(Math.hypot(x - x0, y - y0), 1e-9);
+      const [a, b] = [(-(y - y0) / long) * grid[i][2 + j] * 26, ((x - x0) / long) * grid[i][2 + j] * 26];
+      const [one, other] = [`${(x0 + a).toFixed(1)},${(y0 + b).toFixed(1)}`, `${(x0 - a).toFixed(1)},${(y0 - b).toFixed(1)}`];
+      return [`M${one}L${x.toFixed(1)},${y.toFixed(1)}L${other}Z`];
+    }),
+  );
+  const at = stars.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`);
+  return [...wedges, ...at.map((place) => `M${place}h0`), ...at.map((place) => `translate(${place})`)];
+}
+
+/** @param {Lines} lines */
+function waterfall(lines) {
+  const { grid, tall } = lines;
+  const share = shareIn(lines);
+  const ys = Array.from([0, ...grid[0]], (value) => tall - EDGE - share(value) * (tall - 2 * EDGE));
+  const wide = WIDTH / grid[0].length;
+  const [up, down, runs] = [[""], [""], [""]];
+  for (let at = 0; at + 1 < ys.length; at++) {
+    const left = ((at + 0.15) * wide).toFixed(1);
+    const [from, to] = [ys[at].toFixed(1), ys[at + 1].toFixed(1)];
+    (ys[at + 1] < ys[at] ? up : down).push(`M${left},${from}V${to}h${(0.7 * wide).toFixed(1)}V${from}Z`);
+    runs.push(`M${left},${to}h${((at + 2 < ys.length ? 1.7 : 0.85) * wide).toFixed(1)}`);
+  }
+  return [up, down, runs].map((each) => each.join(""));
+}
+
+/**
+ * Which thread or dot is under a place of the picture, in pixels; -1: none is near.
+ * @param {Lines} lines
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ */
+export function nearest(lines, x, y, width, height) {
+  const { grid, kind, span: [low, high], tall } = lines;
+  let far, most;
+  if (kind === "dots") {
+    const zoom = Math.min(width / PLANE, height / tall);
+    far = starsOf(lines).map(([x0, y0]) => Math.hypot(width / 2 + (x0 - PLANE / 2) * zoom - x, height / 2 + (y0 - tall / 2) * zoom - y));
+    most = 44;
+  } else {
+    const last = grid[0].length - 1;
+    const layer = Math.min(Math.max(Math.round(((x / width) * WIDTH - PAD) / stepOf(lines)), 0), last);
+    const at = low + (1 - (y - EDGE) / (height - 2 * EDGE)) * (high - low);
+    far = grid.map((row) => Math.abs(row[layer] - at));
+    most = (high - low) / 12;
+  }
+  const least = Math.min(...far);
+  return least < most ? far.indexOf(least) : -1;
+}
