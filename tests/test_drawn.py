@@ -258,6 +258,32 @@ def test_the_wire_cuts_and_mends_by_mouse_touch_and_key(page):
     assert_drawn(page)
 
 
+def middle(part):
+    box = part.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + 12
+
+
+def test_a_hand_that_goes_along_the_wire_takes_the_cut_with_it(page):
+    skips = [page.get_by_role("switch", name=f"Skip around layer {layer}") for layer in LAYERS]
+    page.mouse.move(*middle(skips[1]))
+    page.mouse.down()
+    seen = []
+    for skip in skips[2:5]:
+        page.mouse.move(*middle(skip), steps=3)
+        seen.append(result(page))
+    page.mouse.up()
+    assert seen == ["cut 3, a 1", "cut 4, a 1", "cut 5, a 1"] == [*seen[:2], result(page)]
+    skips[4].click()
+    assert result(page) == "cut none, a 1"  # a press is a press again
+    hand = page.context.new_cdp_session(page)
+    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for kind, skip in [("touchStart", skips[0]), ("touchMove", skips[1]), ("touchMove", skips[5]), ("touchEnd", None)]:
+        points = [dict(zip("xy", middle(skip)))] if skip else []
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert result(page) == "cut 6, a 1"
+    assert_drawn(page, cut=6)
+
+
 def test_columns_of_the_wire_are_those_of_the_threads(page):
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})

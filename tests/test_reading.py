@@ -94,8 +94,9 @@ def screens(site_url, launch):
 
 # Begin with a drawn figure, and have not been shortened for it yet.
 OPENED = {f"chapters/{name}.html" for name in (
-    "01-f-of-x-plus-x", "06-resnet-blocks", "09-depth-without-normalisation", "11-the-transformer-layer",
-    "12-why-no-activation", "13-why-skips-around-attention", "14-rank-collapse",
+    "01-f-of-x-plus-x", "06-resnet-blocks", "09-depth-without-normalisation", "10-attention-mixes",
+    "11-the-transformer-layer", "12-why-no-activation", "13-why-skips-around-attention", "14-rank-collapse",
+    "15-the-residual-stream",
 )}  # fmt: skip
 
 

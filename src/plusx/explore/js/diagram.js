@@ -60,9 +60,27 @@ export function diagram(node, choose) {
     choose(String(part.dataset.set), Number(part.dataset.to));
   }
 
+  const partOf = (/** @type {EventTarget | null | undefined} */ target) =>
+    /** @type {HTMLElement | null} */ (/** @type {Element | null} */ (target)?.closest("[data-set]") ?? null);
+  /** @type {HTMLElement | null} */
+  let held = null; // the part that a hand is on
+  let swept = false; // whether it has gone along the wire
   node.addEventListener("click", ({ target }) => {
-    const part = /** @type {HTMLElement | null} */ (/** @type {Element} */ (target).closest("[data-set]"));
-    if (part) press(part);
+    const part = partOf(target);
+    if (part && !swept) press(part);
+  });
+  node.addEventListener("pointerdown", ({ target }) => {
+    held = partOf(target);
+  });
+  node.addEventListener("pointerup", () => setTimeout(() => (swept = false))); // after the click that follows
+  node.addEventListener("pointermove", ({ buttons, clientX, clientY }) => {
+    if (!buttons || !held) return;
+    const part = partOf(/** @type {Document | ShadowRoot} */ (node.getRootNode()).elementFromPoint(clientX, clientY));
+    if (!part || part === held || part.dataset.set !== held.dataset.set) return;
+    if (!swept && part.dataset.to === held.dataset.to) return; // one switch, drawn twice
+    held = part;
+    swept = true;
+    if (part.dataset.on === "true") press(part);
   });
   node.addEventListener("focusin", ({ target }) => {
     const all = parts();
