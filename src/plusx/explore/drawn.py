@@ -275,7 +275,8 @@ def _piece(layer: int, parts: dict) -> str:
         f'<text x="50%" y="51.5">{layer}</text></g>'
         f'<g {tied("skip")}><rect class="px-hit" x="0" y="0" width="100%" height="30"/>'
         '<line class="px-line" x1="0" x2="100%" y1="14" y2="14"/>'
-        '<svg x="50%" y="14" overflow="visible"><path class="px-cut" d="M-6-6L6 6M6-6L-6 6"/></svg></g>'
-        '<svg x="100%" y="14" overflow="visible"><path class="px-wire" d="M0 33V6"/>'
+        '<svg x="50%" y="14" width="1" height="1" overflow="visible">'
+        '<path class="px-cut" d="M-6-6L6 6M6-6L-6 6"/></svg></g>'
+        '<svg x="100%" y="14" width="1" height="1" overflow="visible"><path class="px-wire" d="M0 33V6"/>'
         '<circle class="px-plus" r="6"/><path class="px-cross" d="M-3 0H3M0-3V3"/></svg></svg>'
     )
