@@ -62,6 +62,10 @@ hub: $(READY) .venv/hub tests/hub/node_modules/ready
 evidence: $(READY)
 	$(BIN)/python tools/evidence.py
 
+# The language model of one chapter, 93 MB, into the user's cache. Who builds, tests or reads needs it not.
+model: .venv/model
+	$(BIN)/python -m plusx.nets.pretrained
+
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
@@ -84,6 +88,10 @@ node_modules/ready: .venv/ready package.json package-lock.json
 	$(BIN)/pip install --quiet --disable-pip-version-check -r tests/audit/requirements.txt
 	touch $@
 
+.venv/model: tools/model.txt .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r tools/model.txt
+	touch $@
+
 tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit/package-lock.json
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --silent
 	touch $@
@@ -96,4 +104,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test needs browser lint bundle student teacher pdf links bench audit hub evidence lab clean
+.PHONY: book test needs browser lint bundle student teacher pdf links bench audit hub evidence model lab clean

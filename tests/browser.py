@@ -123,7 +123,8 @@ def address(page):
     return page.evaluate("location.href")
 
 
-HINTS = "willReadFrequently", "GPU stall due to ReadPixels"  # Chromium's to plotly, on how fast it reads its own canvas
+# Chromium's: to plotly, on how fast it reads its own canvas, and on type that a first page's fetch has kept.
+HINTS = "willReadFrequently", "GPU stall due to ReadPixels", "was preloaded using link preload but not used"
 
 
 def is_complaint(message):

@@ -11,6 +11,7 @@ from test_view import page_of, result, settle  # noqa: F401
 from plusx.explore.controls import ExploreError, bind
 from plusx.explore.drawn import paths, told
 from plusx.explore.figures import normalise
+from plusx.explore.saved import saved
 from plusx.explore.states import DEFAULT, Explorer
 from plusx.explore.static import as_seen, fragment
 from plusx.show import along, carpet, dots, fold, river, threads, waterfall
@@ -182,6 +183,28 @@ def test_a_wire_needs_a_control_with_its_layers(controls):
     cuts.__defaults__ = controls.get("cut", [None])[0], 1
     with pytest.raises(ExploreError, match="the wire's skip is .'cut', 'none'.; give .control, value., of a control"):
         fragment(Explorer(cuts, bind(cuts, controls), DEFAULT))
+
+
+def test_one_control_may_cut_skips_and_branches():
+    def cuts(cut):
+        return nine("none") | dict(wire=dict(skip=("cut", cut), branch=("cut", cut)))
+
+    words = [
+        "none",
+        *(f"{part} {layer}" for part in ("skip", "branch") for layer in LAYERS),
+        "all skips",
+        "all branches",
+    ]
+    explorer = Explorer(cuts, bind(cuts, dict(cut=words)), DEFAULT)
+    for at, off in [("skip 3", {"Skip around layer 3"}), ("branch 5", {"Branch of layer 5"})]:
+        pieces = "".join(each["html"] for each in explorer.figure((words.index(at),))[1]["diagram"])
+        found = re.findall(r'data-to="(\d+)" data-role="switch" data-on="(\w+)" data-name="([^"]+)"', pieces)
+        assert {name for _, on, name in found if on == "false"} == off and len(found) == 12
+        for to, on, name in found:
+            part, layer = name.split()[0].lower(), name[-1]
+            assert words[int(to)] == ("none" if on == "false" else f"{part} {layer}")
+    pieces = "".join(each["html"] for each in explorer.figure((len(words) - 1,))[1]["diagram"])
+    assert pieces.count('data-on="false"') == 6
 
 
 def test_an_explorer_is_drawn_in_all_states_or_in_none():
@@ -447,6 +470,48 @@ def test_the_result_is_weighed_before_scripts_as_after(page_of):  # noqa: F811
         page, _ = page_of(said, at=[at, *{0, 1, 2} - {at}])
         assert page.locator(".px-result").evaluate("(result) => result.innerHTML") == before
         assert "<small>" in before
+
+
+SEEN = """async () => {
+  const image = document.querySelector("img");
+  await image.decode();
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  canvas.getContext("2d").drawImage(image, 0, 0, image.width, image.height);
+  const { data } = canvas.getContext("2d").getImageData(0, 0, image.width, image.height);
+  const hues = { orange: 0, blue: 0, violet: 0, all: data.length / 4, tall: image.height };
+  for (let i = 0; i < data.length; i += 4) {
+    const [r, g, b, a] = data.slice(i, i + 4);
+    if (a > 100 && r - b > 80) hues.orange += 1;
+    if (a > 100 && b - r > 80) hues.blue += 1;
+    if (a > 100 && b - g > 60) hues.violet += 1;
+  }
+  return hues;
+}"""
+
+
+def flowing(a):
+    """How large is it?"""
+    return river([1.0, 1e3], "t", (-4, 4), size=100)
+
+
+@pytest.mark.parametrize(
+    "figure, controls, hues",
+    [
+        (nine, CONTROLS, ["orange", "blue"]),
+        (flowing, dict(a=[1]), ["violet"]),
+        (folded, dict(place=["branch", "stream"]), ["orange", "blue"]),
+        (starred, dict(what=["words"]), ["orange", "blue"]),
+        (fallen, dict(which=["first"]), ["orange", "blue"]),
+    ],
+)
+def test_what_a_notebooks_file_keeps_is_coloured_lines_and_not_black_areas(open_page, figure, controls, hues):
+    explorer = Explorer(figure, bind(figure, controls), DEFAULT)
+    kept = saved(explorer, explorer.figure(explorer.start))["text/html"]
+    page, _, _ = open_page("about:blank")
+    page.set_content(kept)
+    found = page.evaluate(SEEN)
+    assert found["tall"] == explorer.figure(explorer.start)[1]["layout"]["height"]
+    assert all(50 < found[hue] < 0.6 * found["all"] for hue in hues), found
 
 
 def test_nothing_is_drawn_that_a_stranger_named():

@@ -60,7 +60,8 @@ def test_the_explorer_stays_in_sight_and_the_text_sets_it_until_the_reader_does(
     page.wait_for_timeout(200)
     assert not skip.is_checked() and page.locator(".px-speaks").count() == 0
     links.last.click()  # a press of the link is the reader's, too
-    assert skip.is_checked() and root.locator(".px-figure").evaluate(SEEN) > 0.7
+    expect(skip).to_be_checked()
+    assert root.locator(".px-figure").evaluate(SEEN) > 0.7
     assert foreign == [] and errors == []
 
 

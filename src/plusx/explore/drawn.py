@@ -244,15 +244,17 @@ def _part(part: str, given, controls, layers: int, where: str):
     try:
         name, value = given
         control = next(each for each in controls if each.name == name)
-        index = [control.index(each) for each in ("none", *range(1, layers + 1))]
+        own = f"{part} 1" in control.values  # one control for both parts
+        cuts = [f"{part} {layer}" if own else layer for layer in range(1, layers + 1)]
+        index = [control.index(each) for each in ("none", *cuts)]
         control.index(value)
     except (ExploreError, StopIteration, TypeError, ValueError):
         raise ExploreError(
             f"explore: {where}: the wire's {part} is {given!r}; give (control, value), of a control whose options are "
-            f"'none', the layers 1 to {layers} and, if you like, 'all'."
+            f"'none', the layers 1 to {layers} (or '{part} 1' to '{part} {layers}') and, if you like, 'all'."
         ) from None
-    cut = [value == "all" or value == layer for layer in range(1, layers + 1)]
-    return name, [(not off, index[0] if off else index[layer]) for layer, off in enumerate(cut, 1)]
+    offs = [value in (cut, "all", f"all {part}s" if part == "skip" else f"all {part}es") for cut in cuts]
+    return name, [(not off, index[0] if off else index[layer]) for layer, off in enumerate(offs, 1)]
 
 
 def _piece(layer: int, parts: dict) -> str:

@@ -35,6 +35,13 @@ _TEXT = ".jp-OutputArea-child:not(:has(> .jp-OutputArea-output > *)):has(+ .jp-O
 _STYLE = f"""{_TEXT} {{ display: none }}
 {_TEXT} + * .px-kept {{ display: block !important; max-height: 0; overflow: hidden; animation: px-kept 0s 1s forwards }}
 @keyframes px-kept {{ to {{ max-height: none }} }}"""
+# Of the figures that we draw, as explore.css has them in a page.
+_MIX = "color-mix(in oklch decreasing hue, var(--px-C1) var(--px-at), var(--px-C0))"
+_DRAWN = f"""<style>path {{ fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linecap: round }}
+.px-layer {{ stroke: var(--px-grid); stroke-width: 1 }} .px-run {{ stroke: var(--px-muted); stroke-dasharray: 2 3 }}
+.px-threads, .px-fold, .px-dot {{ stroke: {_MIX} }} .px-fold {{ stroke-width: 1.1 }} .px-dot {{ stroke-width: 15 }}
+.px-wedge, .px-step {{ fill: {_MIX} }} .px-wedge {{ opacity: 0.35 }} .px-river {{ fill: var(--px-C5) }}
+text {{ font: 15px sans-serif; fill: var(--px-ink) }}</style>"""
 _HOW = "To switch, run the notebook up to this cell."
 
 
@@ -76,12 +83,15 @@ def _picture(title: str, figure: dict) -> str:
         return f"<p>No picture was saved. {html.escape(f'{type(error).__name__}: {error}')}</p>"
     if words:
         words = "<p>" + re.sub("<svg .*?</svg>", lambda swatch: _image(swatch[0], 'alt=""'), words) + "</p>\n"
+    if "drawn" in figure:
+        size = f'width="{WIDTH}" height="{height}"'
+        drawn = drawn.replace("<svg ", f"<svg {size} ", 1).replace(">", f">{_DRAWN}", 1)
     look = f'alt="{html.escape(title)}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
     return f"{words}<p>{_image(drawn, look)}</p>"
 
 
 def _image(svg: str, attributes: str) -> str:
     """The SVG as a picture of its own: what cleans a stranger's HTML keeps an img and drops an svg."""
-    svg = re.sub(r"var\(--px-(\w+)\)", lambda name: PALETTE[name[1]], svg)
+    svg = re.sub(r"var\(--px-(\w+)\)", lambda name: PALETTE.get(name[1], name[0]), svg)
     code = base64.b64encode(svg.replace("<svg ", f"<svg {_NAMESPACES} ", 1).encode()).decode()
     return f'<img {attributes} src="data:image/svg+xml;base64,{code}">'

@@ -33,12 +33,13 @@ class Disagreement(Exception):
     """A kept result is not what the code on the page gives, or cannot be."""
 
 
-def evidence(seeds, **grid):
+def evidence(seeds, ask=True, **grid):
     """Decorate a function that measures one point of a grid; its name becomes an `Evidence` of all points.
 
     The function takes a list of seeds and one value for each argument of the grid. It gives {name: tensor}, seeds
     first; `loss` (seeds,) is what `Evidence.best` goes by.
     seeds: how many; they are 0, 1, 2 ...
+    ask: whether a build runs again what is `QUICK`; not where that takes a model that no build has.
     grid: the values of each argument, JSON's strings and numbers. Seed 0 at the first of each is what a build
         runs again, if it is `QUICK`, so begin with what costs least, and with a net that does not amplify rounding.
 
@@ -51,7 +52,7 @@ def evidence(seeds, **grid):
 
     def settled(function):
         result = Evidence(function, seeds, grid)
-        result.settle()
+        result.settle(ask)
         print(result)
         return result
 
@@ -96,7 +97,7 @@ class Evidence:
         self.file = KEPT / f"{self.name}.json"
         self.kept = json.loads(self.file.read_text()) if self.file.exists() else None
 
-    def settle(self):
+    def settle(self, ask):
         """See that the kept result is that of this page, or measure; PLUSX_EVIDENCE is set by tools/evidence.py."""
         asked, built = os.environ.get("PLUSX_EVIDENCE"), os.environ.get("PLUSX_EXPLORE") == "static"
         change = self.change()
@@ -111,7 +112,7 @@ class Evidence:
             self.kept = self.measure()
         elif asked == "all":
             self.compare(self.measure())
-        elif self.kept["asked"] <= QUICK and (fault := self.again()):
+        elif ask and self.kept["asked"] <= QUICK and (fault := self.again()):
             if built:
                 raise Disagreement(f"{fault} If that is right, remove {self.file.name} and run `make evidence`.")
             print(fault)

@@ -17,7 +17,8 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
     names: of the inputs, by which one stands out; its height at the start where there are none. what: a height is.
     ends: what stands at the left and at the right.
     wire: skip and branch, each ("control", value): that control's options are "none", "all" and the layers from 1 on,
-        and say of which layers the part is off.
+        and say of which layers the part is off. One control may be both, with options such as "skip 1", "branch 1",
+        "all skips" and "all branches".
     ValueError: heights have another shape, or a NaN.
     """
     heights = _numbers("threads", heights, "(layers + 1, inputs)", 2)
