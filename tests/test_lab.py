@@ -340,6 +340,33 @@ def drawn(cut, a=1.0):
 """
 
 
+OTHERS = """from plusx.show import dots, waterfall
+
+@explore(layers=(0, 2))
+def starred(layers=0):
+    places = torch.tensor([[1.0, 0.0], [-1.0, 1.0], [0.0, -1.0]]) / (1 + layers)
+    return dots(places, torch.eye(3) / 2 + 1 / 6, f"layers {layers}", 2, ["the", "cat", "the"])
+""", """@explore(which=["first", "second"])
+def fallen(which):
+    steps = torch.tensor([2.0, -1.0, 3.0]) * (1 if which == "first" else -0.5)
+    return waterfall(steps, which, (-4, 6), ["E", "A", "F"], list(which[:3]), what="score")
+"""  # fmt: skip
+
+
+def test_dots_and_steps_answer_in_lab(lab, folder, open_page):
+    namespace, cells = {}, [THREADS, *OTHERS]
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec("\n".join(cells), namespace)
+    nbformat.write(new_notebook(cells=[*map(new_code_cell, cells)], metadata=PYTHON), folder / "others.ipynb")
+    page, _, _ = open_page("about:blank")
+    page.set_default_timeout(20_000)
+    assert run_all(page, lab, "others.ipynb") == []
+    for cell, name in enumerate(["starred", "fallen"], 1):
+        walk(panel_of(page, cell), namespace[name])
+    marks = panel_of(page, 2).locator(".px-marks b").all_text_contents()
+    assert "".join(marks) in ("fir", "sec")
+
+
 def test_a_drawn_figure_answers_wherever_lab_shows_it(lab, folder, open_page):
     namespace = {}
     with contextlib.redirect_stdout(io.StringIO()):
