@@ -123,8 +123,11 @@ def address(page):
     return page.evaluate("location.href")
 
 
-# Chromium's: to plotly, on how fast it reads its own canvas, and on type that a first page's fetch has kept.
-HINTS = "willReadFrequently", "GPU stall due to ReadPixels", "was preloaded using link preload but not used"
+# Chromium's: to plotly, on how fast it reads its own canvas, and on the book's type that a first page's fetch has kept.
+HINTS = [
+    *("willReadFrequently", "GPU stall due to ReadPixels"),
+    *(f"/source-{kind}.woff2 was preloaded using link preload but not used" for kind in ("sans", "serif")),
+]
 
 
 def is_complaint(message):

@@ -307,6 +307,26 @@ def test_a_hand_that_goes_along_the_wire_takes_the_cut_with_it(page):
     assert_drawn(page, cut=6)
 
 
+def test_a_hand_may_leave_the_wire_and_the_next_press_counts(page):
+    skips = [page.get_by_role("switch", name=f"Skip around layer {layer}") for layer in LAYERS]
+    page.mouse.move(*middle(skips[1]))
+    page.mouse.down()
+    page.mouse.move(*middle(skips[2]), steps=3)
+    page.mouse.move(5, 5)
+    page.mouse.up()
+    assert result(page) == "cut 3, a 1"
+    page.mouse.click(*middle(skips[2]))
+    assert result(page) == "cut none, a 1"
+    page.mouse.move(*middle(skips[0]))
+    page.mouse.down()
+    page.mouse.move(5, 5)
+    page.mouse.up()
+    page.mouse.down()  # beside the wire, and across it
+    page.mouse.move(*middle(skips[4]), steps=5)
+    page.mouse.up()
+    assert result(page) == "cut none, a 1"
+
+
 def test_columns_of_the_wire_are_those_of_the_threads(page):
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})

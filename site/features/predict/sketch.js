@@ -93,6 +93,7 @@ class Sketch {
     /** @type {number[] | null} */
     this.drawn = null;
     this.seen = false;
+    this.box = this.frame();
     const fallback = /** @type {HTMLElement[]} */ ([...root.children]);
     const after = root.querySelector("[data-right] > :not(summary)"); // what to look at then
     this.after = after && /** @type {HTMLElement} */ (after.cloneNode(true));
@@ -231,14 +232,15 @@ class Sketch {
     return (value - low) / (high - low);
   }
 
-  /** The drawing's axes, as wide as there is room. */
-  get box() {
+  /** Where the drawing's axes are, as wide as there is room. */
+  frame() {
     const width = Math.max(240, this.root.clientWidth - 2 * parseFloat(getComputedStyle(this.root).paddingLeft));
     return { left: EDGE.left, right: width - EDGE.right, top: EDGE.top, bottom: HEIGHT - EDGE.bottom, width };
   }
 
   draw() {
-    const { box, grid, lines, drawn } = this;
+    const { grid, lines, drawn } = this;
+    const box = (this.box = this.frame());
     const { x, y, colour, across } = this.measured;
     set(this.svg, { width: box.width, height: HEIGHT, viewBox: `0 0 ${box.width} ${HEIGHT}` });
     grid.replaceChildren();

@@ -72,14 +72,19 @@ export function diagram(node, choose) {
   node.addEventListener("pointerdown", ({ target }) => {
     held = partOf(target);
   });
-  node.addEventListener("pointerup", () => setTimeout(() => (swept = false))); // after the click that follows
-  node.addEventListener("pointermove", ({ buttons, clientX, clientY }) => {
+  const letGo = () => {
+    held = null;
+    setTimeout(() => (swept = false)); // after the click that follows
+  };
+  for (const end of ["pointerup", "pointercancel", "pointerleave"]) node.addEventListener(end, letGo);
+  node.addEventListener("pointermove", ({ buttons, clientX, clientY, pointerId }) => {
     if (!buttons || !held) return;
     const part = partOf(/** @type {Document | ShadowRoot} */ (node.getRootNode()).elementFromPoint(clientX, clientY));
     if (!part || part === held || part.dataset.set !== held.dataset.set) return;
     if (!swept && part.dataset.to === held.dataset.to) return; // one switch, drawn twice
     held = part;
     swept = true;
+    node.setPointerCapture(pointerId); // it may leave the wire, and is let go where it will
     if (part.dataset.on === "true") press(part);
   });
   node.addEventListener("focusin", ({ target }) => {
