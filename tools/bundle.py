@@ -22,6 +22,9 @@ BUILT = {
     "panels/built/playground.js": ("panels/playground/js/page.js", "iife"),
     "panels/built/playground-widget.js": ("panels/playground/js/widget.js", "esm"),
     "panels/built/playground-worker.js": ("panels/playground/js/worker.js", "esm"),
+    "panels/built/writer.js": ("panels/writer/js/page.js", "iife"),
+    "panels/built/writer-widget.js": ("panels/writer/js/widget.js", "esm"),
+    "panels/built/writer-worker.js": ("panels/writer/js/worker.js", "esm"),
 }
 
 
@@ -32,7 +35,8 @@ def bundled(entry: Path, form: str) -> str:
     """
     node, esbuild = Path(sys.executable).with_name("node"), ROOT / "node_modules" / "esbuild" / "bin" / "esbuild"
     how = ["--bundle", "--minify", f"--format={form}", "--target=es2022", "--charset=utf8", "--legal-comments=none"]
-    how += ["--log-level=warning", "--external:*/ort.wasm.bundle.min.js"]  # that one lies beside a worker
+    how += ["--log-level=warning"]
+    how += [f"--external:*/{name}.js" for name in ("ort.wasm.bundle.min", "tokenizers.min")]  # they lie beside a worker
     return subprocess.run(
         [node, esbuild, entry, *how], check=True, stdout=subprocess.PIPE, text=True, encoding="utf8"
     ).stdout

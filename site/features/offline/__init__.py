@@ -22,7 +22,7 @@ def offer_to_keep(site: Path) -> None:
         return
     shutil.copy(HERE / "app.webmanifest", site)
     files = [path for path in sorted(site.rglob("*")) if path.is_file() and path.suffix != ".map" and path != worker]
-    files = [path for path in files if not path.name.startswith(".")]
+    files = [path for path in files if not path.name.startswith(".") and not path.name.endswith("smollm2.onnx")]
     megabytes = round(sum(path.stat().st_size for path in files) / 1e6)
     first.write_text(OFFER.sub(rf'\g<1>{megabytes}"', html), encoding="utf8")
     names = [path.relative_to(site).as_posix() for path in files]

@@ -19,6 +19,7 @@ from sphinx.util.fileutil import copy_asset_file
 from plusx.sphinx.markup import equipped, found
 
 ORT = "onnxruntime-web/dist"
+MODULES = f"{ORT}/ort.wasm.bundle.min", "@huggingface/tokenizers/dist/tokenizers.min"  # that workers import
 NETS = ROOT / "chapters" / "data" / "playground"
 MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
 HERO = '<div class="px-hero"></div>'  # where a page wants the first page's net
@@ -36,21 +37,23 @@ def _equip(app, pagename, templatename, context, doctree):
     body = context.get("body") or ""
     for kind in PANELS:
         if found(body, kind):
-            _put_panel(app, kind, context)
+            _put_panel(app, kind, context, export_nets(kind, app.srcdir))
+    if found(body, "writer"):
+        _put_panel(app, "writer", context, export_model(app.srcdir) if app.config.plusx_model else {})
     if HERO in body:
         _put_files(app, "hero", "hero.js")
         net = write_hero(app.srcdir).read_text(encoding="utf8")
         context["body"] = body.replace(HERO, net)
 
 
-def _put_panel(app, kind, context):
+def _put_panel(app, kind, context, nets):
     _put_files(app, kind, f"{kind}.js", f"{kind}-worker.js")
-    # Some servers do not know .mjs.
-    copy_asset_file(str(from_npm(f"{ORT}/ort.wasm.bundle.min.mjs")), str(ours(app) / "ort.wasm.bundle.min.js"))
+    for module in MODULES if nets else ():  # some servers do not know .mjs
+        copy_asset_file(str(from_npm(f"{module}.mjs")), str(ours(app) / f"{Path(module).name}.js"))
     files = {}
-    for name, path in export_nets(kind, app.srcdir).items():
+    for name, path in nets.items():
         copy_asset_file(str(path), str(ours(app)))
-        files[name] = {"url": path.name, "bytes": path.stat().st_size}
+        files[name] = {"url": path.name, "bytes": path.stat().st_size, "keep": name == "model"}
     context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
 
 
@@ -67,7 +70,6 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
 
     The nets lie in `MADE`, as long as nothing has changed that they depend on.
     """
-    runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
     makers = [*PANELS[kind], PACKAGE / "panels" / "onnx.py", PACKAGE / "panels" / kind / "export.py"]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
@@ -80,11 +82,33 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
         subprocess.run([sys.executable, "-m", f"plusx.panels.{kind}.export", *pairs], check=True)
     for net, part in parts.items():
         part.rename(files[net])
-    files["runtime"] = kept / _named_after([runtime], "runtime.bin")
-    _put(files["runtime"], lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
+    files["runtime"] = _runtime(kept)
     for other in set(kept.iterdir()) - set(files.values()):
         other.unlink()
     return files
+
+
+def export_model(srcdir: Path) -> dict[str, Path]:
+    """The language model of the writer and its tokenizer, made once for what they depend on; the runtime. `make model`
+    brings what that takes.
+    """
+    folder = PACKAGE / "panels" / "writer"
+    kept = Path(srcdir) / "_build" / ".nets" / "writer"
+    kept.mkdir(parents=True, exist_ok=True)
+    makers = [PACKAGE / "nets" / "pretrained.py", folder / "export.py"]
+    model, words = (kept / _named_after(makers, name) for name in ("smollm2.onnx", "smollm2.json"))
+    if not model.exists():
+        part = model.with_suffix(".part")
+        subprocess.run([sys.executable, "-m", "plusx.panels.writer.export", part, words], check=True)
+        part.rename(model)
+    return {"model": model, "words": words, "runtime": _runtime(kept)}
+
+
+def _runtime(kept: Path) -> Path:
+    runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
+    packed = kept / _named_after([runtime], "runtime.bin")
+    _put(packed, lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
+    return packed
 
 
 def write_hero(srcdir: Path) -> Path:
@@ -145,5 +169,6 @@ def made_ahead(book: Path, pages: list[Path]) -> list[tuple]:
 
 
 def setup(app):
+    app.add_config_value("plusx_model", False, "env")  # whether the site brings the language model along, 97 MB
     app.connect("html-page-context", _equip)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

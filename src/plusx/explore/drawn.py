@@ -236,7 +236,7 @@ def wire_of(figure: dict, controls: tuple[Control, ...], state: tuple[int, ...],
     """
     layers = figure["data"][0]["z"].shape[1] - 1
     parts = {part: _part(part, given, controls, layers, where) for part, given in figure["wire"].items()}
-    return [{"html": _piece(layer, parts)} for layer in range(1, layers + 1)] if parts else []
+    return [{"html": piece(layer, parts)} for layer in range(1, layers + 1)] if parts else []
 
 
 def _part(part: str, given, controls, layers: int, where: str):
@@ -254,18 +254,21 @@ def _part(part: str, given, controls, layers: int, where: str):
             f"'none', the layers 1 to {layers} (or '{part} 1' to '{part} {layers}') and, if you like, 'all'."
         ) from None
     offs = [value in (cut, "all", f"all {part}s" if part == "skip" else f"all {part}es") for cut in cuts]
-    return name, [(not off, index[0] if off else index[layer]) for layer, off in enumerate(offs, 1)]
+    return name, {layer: (not off, index[0] if off else index[layer]) for layer, off in enumerate(offs, 1)}
 
 
-def _piece(layer: int, parts: dict) -> str:
-    """A layer's wire: the stream above, which is its skip, the branch below, and the sum to the right of both."""
+def piece(layer: int, parts: dict, of: str = "") -> str:
+    """A layer's wire: the stream above, which is its skip, the branch below, and the sum to the right of both.
+
+    parts: "skip" or "branch" -> (the control that a press sets, {layer: (on, to what)}). of: whose addition it is.
+    """
 
     def tied(part: str) -> str:
         if part not in parts:
             return f'class="px-{part}" data-on="true"'
         name, layers = parts[part]
-        on, to = layers[layer - 1]
-        says = f"{'Skip around' if part == 'skip' else 'Branch of'} layer {layer}"
+        on, to = layers[layer]
+        says = f"{'Skip around' if part == 'skip' else 'Branch of'} {of}layer {layer}"
         press = f'data-set="{html.escape(name)}" data-to="{to}" data-role="switch"'
         return f'class="px-{part}" {press} data-on="{str(on).lower()}" data-name="{says}"'
 

@@ -7,13 +7,13 @@ import html
 import re
 from collections.abc import Callable
 
-OPENING = re.compile(r'<div class="plusx-(explore|playground|lanes)"([^>]*)>')
+OPENING = re.compile(r'<div class="plusx-(explore|playground|lanes|writer)"([^>]*)>')
 ATTRIBUTE = re.compile(r' ([\w-]+)="([^"]*)"')
 STATES = re.compile(r'<script type="text/plain" class="px-states">([^<]*)</script>')
 
 
 def opening(kind: str, **attributes: str) -> str:
-    """The tag that begins an explorer, "explore", the "playground" or "lanes"; data_x is the attribute data-x."""
+    """The tag that begins an explorer, "explore", or a panel, such as "lanes"; data_x is the attribute data-x."""
     written = "".join(f' {key.replace("_", "-")}="{html.escape(value)}"' for key, value in attributes.items())
     return f'<div class="plusx-{kind}"{written}>'
 

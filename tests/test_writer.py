@@ -1,0 +1,247 @@
+"""The writer: a language model in a page, as it is in torch; without it, what was kept of it."""
+
+import json
+import re
+
+import nbformat
+import pytest
+import yaml
+from browser import ROOT, serve
+from lab import NOTEBOOK, execute, jupyter_lab, run_all
+from nbformat.v4 import new_code_cell, new_notebook
+from test_build import Book
+from test_pretrained import HERE
+
+from plusx.panels.writer import writer
+
+GIVEN = "The capital of France is"
+KEPT = 'writer(given, {(): " Paris.", ("FFN", "skip", 3): "ment ment", ("attention", "branch", 30): " in France."})'
+CELL = f'from plusx.panels.writer import writer\n\ngiven = "{GIVEN}"\n{KEPT}'
+
+
+def book_of(folder, **config):
+    book = Book(folder / "book")
+    book.write(CELL)
+    settings = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]
+    settings["local_extensions"]["book"] = str(ROOT / "site" / "build")
+    settings["config"] |= config
+    book.configure(sphinx=settings)
+    built = book.build()
+    assert built.returncode == 0, built.stdout + built.stderr
+    return book
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    with serve(book_of(tmp_path_factory.mktemp("kept")).site) as url:
+        yield f"{url}/chapter.html"
+
+
+@pytest.fixture(scope="module")
+def brought(tmp_path_factory):
+    with serve(book_of(tmp_path_factory.mktemp("brought"), plusx_model=True).site) as url:
+        yield f"{url}/chapter.html"
+
+
+def press(page, part, kind, layer):
+    """As a reader does: a skip at its line, a box in its middle."""
+    piece = page.locator(f'.px-diagram[data-part="{part}"] > :nth-child({layer})')
+    box = piece.bounding_box()
+    piece.click(position={"x": box["width"] * 0.6, "y": 10 if kind == "skip" else 50})
+
+
+def status(page):
+    return page.locator(".plusx-writer [role=status]").text_content()
+
+
+def written(page):
+    return page.locator(".wr-written").text_content()
+
+
+def test_the_whole_models_text_has_to_be_there():
+    with pytest.raises(ValueError, match=r"texts has 1 keys, and not \(\)"):
+        writer(GIVEN, {("FFN", "skip", 1): ""})
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_without_a_model_a_page_shows_what_was_kept_and_says_what_it_cannot(open_page, kept, width, axe):
+    page, foreign, errors = open_page(kept, width=width)
+    assert (written(page), status(page)) == (" Paris.", "All sixty skips and sixty branches in place.")
+    press(page, "FFN", "skip", 3)
+    assert (written(page), status(page)) == ("ment ment", "Off: FFN skip of layer 3.")
+    press(page, "attention", "branch", 30)
+    assert status(page).endswith("Not on this page, which brings no model along: open the chapter in JupyterLab.")
+    assert written(page) == " …"
+    press(page, "FFN", "skip", 3)
+    assert (written(page), status(page)) == (" in France.", "Off: attention branch of layer 30.")
+    page.get_by_role("button", name="All whole").click()
+    assert written(page) == " Paris."
+    page.get_by_role("textbox", name="It goes on from").fill("Something else")
+    page.get_by_role("button", name="Write").click()
+    assert "Not on this page" in status(page) and page.locator(".wr-text").text_content() == "Something else …"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == foreign == errors == []
+
+
+def test_a_keyboard_goes_along_a_wire_and_cuts(open_page, kept):
+    page, foreign, errors = open_page(kept)
+    wire = page.get_by_role("group", name="FFN: a skip and a branch in each of 30 layers")
+    wire.locator("[tabindex='0']").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.ariaLabel") == "Skip around FFN, layer 3"
+    page.keyboard.press("Space")
+    assert written(page) == "ment ment"
+    assert page.evaluate("document.activeElement.ariaChecked") == "false"
+
+
+def test_without_scripts_the_page_has_the_whole_models_text(open_page, kept):
+    page, foreign, errors = open_page(kept, scripts=False)
+    assert page.locator(".wr-text").text_content() == f"{GIVEN} Paris."
+
+
+def test_the_offered_copy_of_the_book_leaves_the_model_out(monkeypatch, tmp_path):
+    from offline import offer_to_keep
+
+    (tmp_path / "index.html").write_text('<div class="px-offline" data-megabytes="">')
+    (tmp_path / "12345678-smollm2.onnx").write_bytes(b"model")
+    offer_to_keep(tmp_path)
+    listed = json.loads(re.search(r"const files = (\[.*\]);", (tmp_path / "offline-worker.js").read_text())[1])
+    assert "index.html" in listed and not any("smollm2" in name for name in listed)
+
+
+needs_model = pytest.mark.skipif(not HERE, reason="no weights, or nothing that reads them; `make model` brings both")
+
+
+@needs_model
+def test_in_a_page_the_model_writes_what_torch_writes_and_stops_when_told(open_page, brought):
+    import torch
+
+    from plusx.measure import switches
+    from plusx.nets.pretrained import pretrained
+
+    model, tokenizer = pretrained()
+    ids = tokenizer(GIVEN, return_tensors="pt").input_ids
+    gates = switches(model, ids)
+
+    def torchs(count, **off):
+        gates.skip[:], gates.branch[:] = 1, 1
+        for kind, places in off.items():
+            getattr(gates, kind)[places] = 0
+        with torch.no_grad(), gates:
+            given = model.generate(ids, max_new_tokens=count, do_sample=False)[0, ids.shape[1] :]
+        return tokenizer.decode(given).replace("\n\n", " ↵ ").replace("\n", " ↵ ").removesuffix("<|im_end|>")
+
+    page, foreign, errors = open_page(brought)
+    page.get_by_role("button", name=re.compile(r"Load the model \(\d+ MB\)")).click()
+    page.wait_for_function("document.querySelector('.wr-load').hidden", timeout=180_000)
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'", timeout=180_000)
+    assert written(page) == torchs(40)
+    press(page, "attention", "skip", 5)
+    press(page, "FFN", "branch", 9)
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Stop'")
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'", timeout=180_000)
+    assert status(page) == "Off: attention skip of layer 5, FFN branch of layer 9."
+    assert written(page) == torchs(40, skip=[8], branch=[17])
+    page.get_by_role("button", name="Write").click()
+    page.wait_for_function("document.querySelector('.wr-written').textContent.length < 30")
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'", timeout=5_000)
+    stopped = written(page)
+    page.wait_for_timeout(1_000)
+    assert written(page) == stopped and len(stopped) < len(torchs(40, skip=[8], branch=[17]))
+    page.get_by_role("textbox").fill("  ")
+    page.get_by_role("button", name="Write").click()
+    assert status(page) == "Write something that it can go on from."
+    page.reload()  # the browser has kept it
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_role("button", name=re.compile("Load the model")).click()
+    page.wait_for_function("document.querySelector('.wr-load').hidden", timeout=180_000)
+    assert not any("smollm2.onnx" in url for url in asked)
+    assert foreign == errors == []
+
+
+@needs_model
+def test_beside_a_kernel_torch_writes_token_by_token():
+    import torch
+
+    from plusx.nets.pretrained import pretrained
+    from plusx.panels.writer.live import Live
+
+    model, tokenizer = pretrained()
+    ids = tokenizer(GIVEN, return_tensors="pt").input_ids
+    with torch.no_grad():
+        wanted = model.generate(ids, max_new_tokens=5, do_sample=False)[0, ids.shape[1] :]
+    live, whole = Live(""), dict(skip=[1] * 60, branch=[1] * 60)
+    cut = dict(skip=[0] + [1] * 59, branch=[1] * 60)
+    for count in range(5):  # two views take turns
+        seen = live.asked("", view="a", begin=GIVEN * (not count), **whole)
+        other = live.asked("", view="b", begin=GIVEN * (not count), **cut)
+    assert seen["text"] == tokenizer.decode(wanted) != other["text"]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab")
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=[new_code_cell(CELL)], metadata=kernel), folder / "writer.ipynb")
+    with jupyter_lab(folder) as url:
+        yield url
+
+
+def in_front(page):
+    view = page.locator(".jp-Notebook .plusx-writer")
+    view.wait_for(timeout=20_000)
+    return view
+
+
+def cut(view, name):
+    view.get_by_role("switch", name=name, exact=True).dispatch_event("click")
+
+
+def test_in_lab_it_shows_what_was_kept_wherever_its_cell_is(lab, open_page):
+    page, foreign, _ = open_page("about:blank")
+    assert run_all(page, lab, "writer.ipynb") == []
+    cut(in_front(page), "Skip around FFN, layer 3")
+    assert in_front(page).locator(".wr-written").text_content() == "ment ment"
+    execute(page, "notebook:create-output-view")
+    second = page.locator(".jp-LinkedOutputView .plusx-writer")
+    second.wait_for(timeout=20_000)
+    cut(second, "Branch of attention, layer 30")
+    assert second.locator(".wr-written").text_content() == " in France."
+    assert in_front(page).locator(".wr-written").text_content() == "ment ment"  # each view is its own
+    execute(page, "docmanager:open", path="writer.ipynb")  # the notebook in front, no longer the view
+    page.evaluate(f"() => void {NOTEBOOK}.sessionContext.session.kernel.restart()")
+    in_front(page).get_by_text("The kernel has no model any more: run this cell again.").wait_for(timeout=20_000)
+    assert foreign == []
+
+
+@needs_model
+def test_in_lab_the_kernel_writes_word_by_word_until_it_is_stopped(lab, open_page):
+    page, _, _ = open_page("about:blank")
+    assert run_all(page, lab, "writer.ipynb") == []
+    view = in_front(page)
+    view.get_by_role("button", name="Load the model").click()
+    go = view.locator(".wr-go")
+    go.filter(has_text="Write").and_(page.locator(":not([disabled])")).wait_for(timeout=60_000)
+    view.get_by_text("All sixty skips and sixty branches in place.", exact=True).wait_for(timeout=120_000)
+    whole = view.locator(".wr-written").text_content()
+    assert whole.startswith(" Paris.")
+    first = page.evaluate(
+        """view => new Promise(done => {
+            const begun = performance.now(), text = view.querySelector('.wr-written');
+            const watch = new MutationObserver(() => { watch.disconnect(); done(performance.now() - begun); });
+            watch.observe(text, { childList: true, characterData: true, subtree: true });
+            view.querySelector('[aria-label="Skip around attention, layer 5"]').dispatchEvent(
+                new MouseEvent('click', { bubbles: true }));
+        })""",
+        view.element_handle(),
+    )
+    print(f"\nwriter in JupyterLab, press to first word: {first:.0f} ms")
+    assert first < 2_000
+    go.filter(has_text="Stop").click()
+    go.filter(has_text="Write").wait_for(timeout=5_000)
+    stopped = view.locator(".wr-written").text_content()
+    page.wait_for_timeout(700)
+    assert view.locator(".wr-written").text_content() == stopped != whole
