@@ -56,6 +56,6 @@ def test_what_another_edition_kept_and_what_nobody_can_read_harm_nothing(site_ur
     for kept in ('{"99-gone.html": {"share": 0.5, "place": "x", "words": "X", "time": 9}}', "[", "null", "7"):
         page.evaluate("(kept) => localStorage.setItem('progress', kept)", kept)
         page.reload()
-        page.wait_for_function("document.querySelector('.hero-live')")
+        page.wait_for_function("document.querySelector('.wr-whole:not([hidden])')")
         assert page.locator(".px-goon, .px-come").count() == 0, kept
     assert errors == []

@@ -1,18 +1,20 @@
 """The writer: a language model in a page, as it is in torch; without it, what was kept of it."""
 
+import gzip
 import json
 import re
 
 import nbformat
 import pytest
 import yaml
-from browser import ROOT, serve
+from browser import ROOT, serve, soup
 from lab import NOTEBOOK, execute, jupyter_lab, run_all
 from nbformat.v4 import new_code_cell, new_notebook
 from test_build import Book
 from test_pretrained import HERE
 
 from plusx.panels.writer import writer
+from plusx.panels.writer.__main__ import texts
 
 GIVEN = "The capital of France is"
 KEPT = 'writer(given, {(): " Paris.", ("FFN", "skip", 3): "ment ment", ("attention", "branch", 30): " in France."})'
@@ -66,7 +68,8 @@ def test_the_whole_models_text_has_to_be_there():
 @pytest.mark.parametrize("width", [1280, 390])
 def test_without_a_model_a_page_shows_what_was_kept_and_says_what_it_cannot(open_page, kept, width, axe):
     page, foreign, errors = open_page(kept, width=width)
-    assert (written(page), status(page)) == (" Paris.", "All sixty skips and sixty branches in place.")
+    page.emulate_media(reduced_motion="reduce")
+    assert (written(page), status(page)) == (" Paris.", "All skips and branches in place.")
     press(page, "FFN", "skip", 3)
     assert (written(page), status(page)) == ("ment ment", "Off: FFN skip of layer 3.")
     press(page, "attention", "branch", 30)
@@ -85,6 +88,7 @@ def test_without_a_model_a_page_shows_what_was_kept_and_says_what_it_cannot(open
 
 def test_a_keyboard_goes_along_a_wire_and_cuts(open_page, kept):
     page, foreign, errors = open_page(kept)
+    page.emulate_media(reduced_motion="reduce")
     wire = page.get_by_role("group", name="FFN: a skip and a branch in each of 30 layers")
     wire.locator("[tabindex='0']").focus()
     for _ in range(5):
@@ -109,6 +113,79 @@ def test_the_offered_copy_of_the_book_leaves_the_model_out(monkeypatch, tmp_path
     listed = json.loads(re.search(r"const files = (\[.*\]);", (tmp_path / "offline-worker.js").read_text())[1])
     assert "index.html" in listed and not any("smollm2" in name for name in listed)
 
+
+# ---- on the first page ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def first(site_url, open_page):
+    def first(width=1280, theme="light", motion="reduce", **how):
+        page, foreign, errors = open_page(f"{site_url}/index.html", width=width, theme=theme, **how)
+        page.emulate_media(reduced_motion=motion)
+        return page, foreign, errors
+
+    return first
+
+
+def test_its_page_is_light(site):
+    """Everything that the first page loads, as a server sends it, is 200 kB or less; its type 60 kB or less."""
+    html = (site / "index.html").read_text(encoding="utf8")
+    sources = re.findall(r'<(?:script|link)\b[^>]*(?:src|href)="([^"?]*\.(?:js|css))', html)
+    files = [site / "index.html", *(site / each for each in sources if "://" not in each)]
+    fonts = list((site / "_static" / "plusx").glob("*.woff2"))
+    assert len(files) > 5 and len(fonts) == 2
+    types = sum(path.stat().st_size for path in fonts)
+    assert types <= 60_000
+    assert types + sum(len(gzip.compress(path.read_bytes())) for path in files) <= 200_000
+
+
+def test_its_texts_are_those_of_the_chapter():
+    said = texts()
+    page = soup(ROOT / "_build" / "html" / "chapters" / "a-real-language-model.html")
+    kept = json.loads(page.select_one(".wr-setup").string)["texts"]
+    assert len(said) == 61 and said.items() >= {(): " " + kept[""].strip()}.items()
+    for cut, text in said.items():
+        assert text.strip() == kept[" ".join(map(str, cut))].strip()
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_a_press_cuts_one_and_another_puts_it_back_and_nothing_below_moves(first, width, theme, axe):
+    page, foreign, errors = first(width, theme)
+    start, box = written(page), page.locator(".plusx-writer").bounding_box()
+    assert start.startswith(" loved to play") and box["height"] < 700
+    tall = set()
+    for switch in page.locator(".plusx-writer").get_by_role("switch").all():  # one at a time
+        switch.dispatch_event("click")
+        assert page.locator(".plusx-writer [aria-checked=false]").count() == 1
+        tall.add(round(page.locator(".plusx-writer").bounding_box()["height"]))
+    assert len(tall) == 1
+    button = page.locator(".wr-whole")
+    button.click()
+    assert (written(page), button.text_content()) == (start, "Cut one skip")
+    button.click()
+    assert status(page) == "Off: attention skip of layer 5." and written(page) != start
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".plusx-writer form, .wr-load:visible").count() == 0
+    assert axe(page) == foreign == errors == []
+
+
+def test_the_text_types_itself_unless_the_reader_wants_no_motion(first):
+    page, _, _ = first(motion="no-preference")
+    page.locator(".wr-whole").click()
+    whole = page.locator(".wr-rest").text_content()
+    assert len(written(page)) < len(whole)
+    page.wait_for_function("document.querySelector('.wr-rest').textContent === ''")
+    assert len(written(page)) >= len(whole)
+
+
+def test_without_scripts_it_is_a_picture_with_both_texts(first):
+    page, _, _ = first(scripts=False)
+    shown = " ".join(page.locator(".plusx-writer").inner_text().split())
+    assert "loved to play" in shown and " ".join(texts()["attention", "skip", 5].split()) in shown
+    assert page.locator(".plusx-writer button:visible").count() == 0
+
+
+# ---- with the model -------------------------------------------------------------------------------------------------
 
 needs_model = pytest.mark.skipif(not HERE, reason="no weights, or nothing that reads them; `make model` brings both")
 
@@ -225,7 +302,7 @@ def test_in_lab_the_kernel_writes_word_by_word_until_it_is_stopped(lab, open_pag
     view.get_by_role("button", name="Load the model").click()
     go = view.locator(".wr-go")
     go.filter(has_text="Write").and_(page.locator(":not([disabled])")).wait_for(timeout=60_000)
-    view.get_by_text("All sixty skips and sixty branches in place.", exact=True).wait_for(timeout=120_000)
+    view.get_by_text("All skips and branches in place.", exact=True).wait_for(timeout=120_000)
     whole = view.locator(".wr-written").text_content()
     assert whole.startswith(" Paris.")
     first = page.evaluate(

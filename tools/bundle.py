@@ -15,7 +15,6 @@ PACKAGE = ROOT / "src" / "plusx"
 BUILT = {
     "explore/built/explore.js": ("explore/js/page.js", "iife"),
     "explore/built/explore-widget.js": ("explore/js/widget.js", "esm"),
-    "panels/built/hero.js": ("panels/hero/js/page.js", "iife"),
     "panels/built/lanes.js": ("panels/lanes/js/page.js", "iife"),
     "panels/built/lanes-widget.js": ("panels/lanes/js/widget.js", "esm"),
     "panels/built/lanes-worker.js": ("panels/lanes/js/worker.js", "esm"),

@@ -17,10 +17,10 @@ SIZE = {"width": 1200, "height": 630}  # of a preview, in pixels
 CUTS = (None, 2, 11)  # the skips that are cut in the strip's three states
 # The first page's title, its sentence and its net, and nothing else.
 ALONE = """() => {
-  const parts = ['h1', 'h1 + p', '.plusx-hero'].map((part) => document.querySelector(`.bd-article ${part}`));
+  const parts = ['h1', 'h1 + p', '.plusx-writer'].map((part) => document.querySelector(`.bd-article ${part}`));
   document.body.replaceChildren(...parts);
   parts[0].querySelector('.headerlink').remove();
-  parts[2].querySelector('.hero-said').remove();
+  for (const part of parts[2].querySelectorAll('.pn-said, .pn-row')) part.remove();
   document.body.className = 'bd-article';
   document.body.style.cssText = 'zoom: 1.4; width: 720px; margin: 0 auto; padding: 0; font-size: 1.25rem';
 }"""
@@ -32,7 +32,7 @@ def main():
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light", reduced_motion="reduce")
         page.goto(index.as_uri())
-        net, states = page.locator(".plusx-hero"), []
+        net, states = page.locator(".plusx-writer"), []
         for number, cut in enumerate(CUTS):
             if cut is not None:
                 page.get_by_role("switch").nth(cut).click()

@@ -1,4 +1,4 @@
-"""Panels that compute in a reader's browser: the playground, the lanes, and the net on the first page.
+"""Panels that compute in a reader's browser: the playground, the lanes and the writer, which is on the first page too.
 
 Here lives what their pages load: a panel's script and looks, its nets as ONNX and what runs them, made once for what
 they depend on. What a panel is and does is in `plusx.panels`.
@@ -22,7 +22,7 @@ ORT = "onnxruntime-web/dist"
 MODULES = f"{ORT}/ort.wasm.bundle.min", "@huggingface/tokenizers/dist/tokenizers.min"  # that workers import
 NETS = ROOT / "chapters" / "data" / "playground"
 MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
-HERO = '<div class="px-hero"></div>'  # where a page wants the first page's net
+HERO = '<div class="px-hero"></div>'  # where a page wants a writer with what was kept of it
 # The code of what they compute.
 PANELS = {
     "playground": [PACKAGE / "nets" / "switched.py"],
@@ -41,9 +41,8 @@ def _equip(app, pagename, templatename, context, doctree):
     if found(body, "writer"):
         _put_panel(app, "writer", context, export_model(app.srcdir) if app.config.plusx_model else {})
     if HERO in body:
-        _put_files(app, "hero", "hero.js")
-        net = write_hero(app.srcdir).read_text(encoding="utf8")
-        context["body"] = body.replace(HERO, net)
+        _put_files(app, "writer", "writer.js")
+        context["body"] = body.replace(HERO, write_hero(app.srcdir).read_text(encoding="utf8"))
 
 
 def _put_panel(app, kind, context, nets):
@@ -112,13 +111,13 @@ def _runtime(kept: Path) -> Path:
 
 
 def write_hero(srcdir: Path) -> Path:
-    """The file of the first page's net, with what it writes, from `MADE` or made once for what it depends on: 10 s."""
-    makers = [PACKAGE / "panels" / "hero" / "__main__.py", PACKAGE / "nets" / "switched.py"]
-    makers += [NETS / "characters.safetensors", PACKAGE / "explore" / "diagram.py"]
+    """The file of the first page's writer, made once for what it depends on: 3 s."""
+    makers = [PACKAGE / "panels" / "writer" / name for name in ("__main__.py", "page.py")]
+    makers += [PACKAGE / "explore" / "drawn.py", ROOT / "chapters" / "evidence" / "sentence_through_layers.json"]
     kept = Path(srcdir) / "_build" / ".hero"
     kept.mkdir(parents=True, exist_ok=True)
-    net = _made(kept / _named_after(makers, "hero.html"))
-    _put(net, lambda part: subprocess.run([sys.executable, "-m", "plusx.panels.hero", part], check=True))
+    net = kept / _named_after(makers, "hero.html")
+    _put(net, lambda part: subprocess.run([sys.executable, "-m", "plusx.panels.writer", part], check=True))
     for other in set(kept.iterdir()) - {net}:
         other.unlink()
     return net
@@ -140,7 +139,6 @@ def _made(path: Path) -> Path:
 def keep_made() -> None:
     """Fill `MADE` anew."""
     paths = [path for kind in PANELS for path in export_nets(kind, ROOT).values() if path.suffix == ".onnx"]
-    paths.append(write_hero(ROOT))
     MADE.mkdir(exist_ok=True)
     for path in paths:
         if path.parent != MADE:

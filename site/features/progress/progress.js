@@ -97,5 +97,5 @@ const article = document.querySelector("article.bd-article");
 const [, file] = location.pathname.match(CHAPTER) ?? [];
 mark(kept);
 if (file && document.querySelector("[class^='plusx-']:is(.plusx-explore, .plusx-lanes, .plusx-playground)")) follow(article, file);
-const hero = document.querySelector(".plusx-hero");
+const hero = document.querySelector(".plusx-writer");
 if (hero) offer(hero, kept);

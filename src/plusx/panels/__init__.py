@@ -2,5 +2,5 @@
 in a page without one.
 
 Here lives what the two share: `js/engine.js`, engines that answer elsewhere, and `js/runtime.js`, which runs in
-their workers. The first page has a third, `hero`, which the book's build makes.
+their workers. The first page has a writer too, which the book's build makes.
 """

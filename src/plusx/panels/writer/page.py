@@ -8,26 +8,34 @@ from ...explore.static import opening
 
 LAYERS = 30  # of the model
 PARTS = ("attention", "FFN")
+EXAMPLE = ("attention", "skip", 5)  # what a button cuts
 
 
-def markup(prompt, texts):
-    """The HTML of a writer with all of its model whole, and what it wrote."""
+def markup(prompt, texts, parts=PARTS):
+    """The HTML of a writer with all of its model whole, and what it wrote.
+
+    parts: whose additions it shows. One that lacks some shows what was kept, and no more: one cut, these words.
+    """
     given, whole = html.escape(prompt), html.escape(texts[()].rstrip())
     setup = {"prompt": prompt, "texts": {" ".join(map(str, cut)): text.rstrip() for cut, text in texts.items()}}
-    data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
-    wires = "".join(wire(part) for part in PARTS)
-    return f"""{opening("writer", id="writer")}
-<div class="pn-stage">
-<form class="pn-row"><label for="writer-prompt">It goes on from</label>\
+    data = json.dumps(setup | {"example": " ".join(map(str, EXAMPLE))}, separators=(",", ":")).replace("<", "\\u003c")
+    asks = parts == PARTS
+    form = f"""<form class="pn-row"><label for="writer-prompt">It goes on from</label>\
 <input id="writer-prompt" class="wr-prompt" value="{given}" maxlength="300" autocomplete="off">\
 <button class="pn-load wr-go" disabled>Write</button></form>
-<p class="wr-text" tabindex="0" role="group" aria-label="What it writes"><span class="wr-given">{given}</span>\
-<span class="wr-written">{whole}</span></p>
-<div class="pn-said"><p class="px-result" role="status">All sixty skips and sixty branches in place.</p>\
+"""
+    cut = html.escape(texts.get(EXAMPLE, "").rstrip())
+    return f"""{opening("writer", id="writer")}
+<div class="pn-stage">
+{form if asks else ""}<p class="wr-text" tabindex="0" role="group" aria-label="What it writes">\
+<span class="wr-given">{given}</span><span class="wr-written">{whole}</span></p>
+<noscript><p>With the skip around attention in layer 5 cut, it writes: <span class="wr-text">{given}{cut}</span></p>\
+</noscript>
+<div class="pn-said"><p class="px-result" role="status">All skips and branches in place.</p>\
 <progress max="1" hidden></progress></div>
-<div class="pn-row"><button type="button" class="wr-whole">All whole</button>\
+<div class="pn-row"><button type="button" class="pn-load wr-whole" hidden>Cut one skip</button>\
 <button type="button" class="wr-load" hidden>Load the model</button></div>
-{wires}</div>
+{"".join(wire(part) for part in parts)}</div>
 <script type="application/json" class="wr-setup">{data}</script>
 </div>"""
 
