@@ -1,0 +1,43 @@
+"""The first page's essay: pictures of chapters stay in sight while the text beside them scrolls past and sets them.
+
+A step is `<div class="px-step" data-from="chapters/PAGE.html#EXPLORER">` around paragraphs. A link in a paragraph to a
+state of that explorer sets it, as one comes to read it (essay.js) or at a press.
+"""
+
+import re
+from pathlib import Path
+
+from assets import carry, load
+from sphinx.errors import ExtensionError
+
+HERE = Path(__file__).parent
+STEP = re.compile(r'<div class="px-step" data-from="([^"#]+)#(\w+)">')
+TABLE = re.compile(r"<table.*?</table>", re.S)  # of the data: explore.js writes it anew when it is opened
+
+
+def bring(app, pages: dict, outdir: Path) -> None:
+    """Each step's picture from its chapter's page, without a drawing of its own. ExtensionError: there is none."""
+    index = outdir / "index.html"
+
+    def with_picture(step):
+        page, name = step.groups()
+        explorer = rf'<div class="plusx-explore" id="explore-{name}".*?class="px-states"[^>]*></script>\s*</div>'
+        found = re.search(explorer, pages.get(outdir / page, ""), re.S)
+        if not found or "data-drawn" not in found[0][:200]:
+            raise ExtensionError(f"essay: {page} has no drawn explorer {name} for index.html.")
+        borrowed = TABLE.sub("", found[0]).replace('data-src="../', 'data-src="')
+        return f'{step[0]}\n<div class="px-beside">{borrowed}</div>\n'
+
+    pages[index] = STEP.sub(with_picture, pages.get(index, ""))
+
+
+def _equip(app, pagename, templatename, context, doctree):
+    if STEP.search(context.get("body") or ""):
+        load(app, "explore.css", "diagram.css", "essay.css", "explore.js", "essay.js", priority=500)
+
+
+def setup(app):
+    carry(app, HERE / "essay.css", HERE / "essay.js")
+    app.connect("html-page-context", _equip)
+    app.connect("pages-mended", bring)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
