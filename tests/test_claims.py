@@ -70,7 +70,7 @@ TAKEN = {
     (14, "cubes what tells tokens apart"): {"Attention alone loses its rank doubly exponentially.": "holds"},
     (14, "It slows, it does not stop"): {"Skips stop the collapse.": "holds if"},
     (15, "Untrained writes have a mean |cosine| at chance"): {"Layers add roughly orthogonal features.": "holds if"},
-    (15, "Writes reinforce or cancel"): {"Layers vote: what they write adds up.": "holds if"},
+    (15, "Writes reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
     (15, "can get lost"): {"Features, once added, are not lost.": "fails"},
     (16, "each of the twelve branches is missed less"): {
         "A trained net misses its skips more than its branches.": "holds",
