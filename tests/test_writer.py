@@ -17,7 +17,7 @@ from plusx.panels.writer import writer
 from plusx.panels.writer.__main__ import texts
 
 GIVEN = "The capital of France is"
-KEPT = 'writer(given, {(): " Paris.", ("FFN", "skip", 3): "ment ment", ("attention", "branch", 30): " in France."})'
+KEPT = 'writer(given, {(): " Paris.", ("FFN", "skip", 3): "grbl grbl", ("attention", "branch", 30): " in France."})'
 CELL = f'from plusx.panels.writer import writer\n\ngiven = "{GIVEN}"\n{KEPT}'
 
 
@@ -71,7 +71,7 @@ def test_without_a_model_a_page_shows_what_was_kept_and_says_what_it_cannot(open
     page.emulate_media(reduced_motion="reduce")
     assert (written(page), status(page)) == (" Paris.", "All skips and branches in place.")
     press(page, "FFN", "skip", 3)
-    assert (written(page), status(page)) == ("ment ment", "Off: FFN skip of layer 3.")
+    assert (written(page), status(page)) == ("grbl grbl", "Off: FFN skip of layer 3.")
     press(page, "attention", "branch", 30)
     assert status(page).endswith("Not on this page, which brings no model along: open the chapter in JupyterLab.")
     assert written(page) == " …"
@@ -95,7 +95,7 @@ def test_a_keyboard_goes_along_a_wire_and_cuts(open_page, kept):
         page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.ariaLabel") == "Skip around FFN, layer 3"
     page.keyboard.press("Space")
-    assert written(page) == "ment ment"
+    assert written(page) == "grbl grbl"
     assert page.evaluate("document.activeElement.ariaChecked") == "false"
 
 
@@ -281,13 +281,13 @@ def test_in_lab_it_shows_what_was_kept_wherever_its_cell_is(lab, open_page):
     page, foreign, _ = open_page("about:blank")
     assert run_all(page, lab, "writer.ipynb") == []
     cut(in_front(page), "Skip around FFN, layer 3")
-    assert in_front(page).locator(".wr-written").text_content() == "ment ment"
+    assert in_front(page).locator(".wr-written").text_content() == "grbl grbl"
     execute(page, "notebook:create-output-view")
     second = page.locator(".jp-LinkedOutputView .plusx-writer")
     second.wait_for(timeout=20_000)
     cut(second, "Branch of attention, layer 30")
     assert second.locator(".wr-written").text_content() == " in France."
-    assert in_front(page).locator(".wr-written").text_content() == "ment ment"  # each view is its own
+    assert in_front(page).locator(".wr-written").text_content() == "grbl grbl"  # each view is its own
     execute(page, "docmanager:open", path="writer.ipynb")  # the notebook in front, no longer the view
     page.evaluate(f"() => void {NOTEBOOK}.sessionContext.session.kernel.restart()")
     in_front(page).get_by_text("The kernel has no model any more: run this cell again.").wait_for(timeout=20_000)

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "site" / "build"))
 from chromium import chromium  # noqa: E402
 
 SIZE = {"width": 1200, "height": 630}  # of a preview, in pixels
-CUTS = (None, 2, 11)  # the skips that are cut in the strip's three states
+CUTS = (None, 9, 8)  # of the switches: the skip of layer 5, and its branch
 # The first page's title, its sentence and its net, and nothing else.
 ALONE = """() => {
   const parts = ['h1', 'h1 + p', '.plusx-writer'].map((part) => document.querySelector(`.bd-article ${part}`));

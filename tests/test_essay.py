@@ -1,0 +1,121 @@
+"""The first page's essay: what one reads sets the picture beside it, and the picture stays in sight."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from browser import soup
+from essay import bring
+from sphinx.errors import ExtensionError
+
+SAID = '.px-step p:has(a[href^="#"])'
+# The state that a step's picture shows, by its link, and whether it says that something is not offered.
+SHOWN = """step => [step.querySelector('.px-link').hash.split('?')[1],
+                    step.querySelector('.px-message[role=alert]').hidden]"""
+MIDDLE = """p => { const { top, height } = p.getBoundingClientRect();
+  scrollTo({ top: top + scrollY + (height - innerHeight) / 2, behavior: 'instant' }); }"""
+RESTS = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
+
+
+@pytest.fixture
+def essay(site_url, open_page):
+    def essay(width=1280, **how):
+        page, foreign, errors = open_page(f"{site_url}/index.html", width=width, **how)
+        page.emulate_media(reduced_motion="reduce")
+        return page, foreign, errors
+
+    return essay
+
+
+def read(page, paragraph):
+    """Bring a paragraph to the middle of the window."""
+    paragraph.evaluate(MIDDLE)
+    page.evaluate(RESTS)
+
+
+def words(hash):
+    return set(re.split("[?&]", hash)[1:])
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_each_paragraph_sets_the_picture_which_stays_in_sight(essay, axe, width):
+    page, foreign, errors = essay(width)
+    count = page.locator(SAID).count()
+    assert count >= 15
+    for at in range(count):
+        paragraph = page.locator(SAID).nth(at)
+        step = paragraph.locator("xpath=ancestor::div[contains(@class, 'px-step')]")
+        read(page, paragraph)
+        wanted = words(paragraph.locator('a[href^="#"]').first.evaluate("a => a.hash"))
+        page.wait_for_function(
+            """([step, words]) => { const link = step.querySelector('.px-link').hash.split(/[?&]/);
+                return words.every((word) => link.includes(word)); }""",
+            arg=[step.element_handle(), sorted(wanted)],
+        )
+        assert step.evaluate(SHOWN)[1], wanted
+        assert "px-now" in paragraph.get_attribute("class")
+        box = step.locator(".px-figure").bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= 900
+        text = paragraph.bounding_box()
+        apart = text["y"] >= box["y"] + box["height"] if width == 390 else text["x"] >= box["x"] + box["width"]
+        assert apart or width == 390, at  # on a phone it scrolls away below the picture
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == foreign == errors == []
+
+
+def test_who_presses_takes_over_until_the_next_paragraph(essay):
+    page, _, _ = essay()
+    first, second = page.locator(SAID).nth(0), page.locator(SAID).nth(1)
+    step = page.locator(".px-step").first
+    read(page, first)
+    step.locator(".px-diagram [role=switch]").nth(7).click()
+    pressed = step.evaluate(SHOWN)[0]
+    assert "cut=4" in pressed
+    page.mouse.wheel(0, 30)
+    page.evaluate(RESTS)
+    assert step.evaluate(SHOWN)[0] == pressed
+    read(page, second)
+    page.wait_for_function("() => document.querySelector('.px-step .px-link').hash.includes('cut=all')")
+
+
+def test_every_state_that_the_text_links_to_is_offered(essay):
+    page, _, errors = essay()
+    links = page.locator('.px-step a[href^="#"]')
+    for at in range(links.count()):
+        step = links.nth(at).locator("xpath=ancestor::div[contains(@class, 'px-step')]")
+        links.nth(at).click()
+        page.evaluate(RESTS)
+        state, offered = step.evaluate(SHOWN)
+        assert offered and words(links.nth(at).evaluate("a => a.hash")) <= set(state.split("&"))
+    assert errors == []
+
+
+def test_before_scrolling_it_asks_for_little_and_nothing_jumps(site, site_url, open_page):
+    page, _, _ = open_page("about:blank", solid=False)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(f"{site_url}/").partition("?")[0]))
+    page.add_init_script(
+        """window.shift = 0; new PerformanceObserver((list) => { for (const each of list.getEntries())
+            if (!each.hadRecentInput) shift += each.value; }).observe({ type: 'layout-shift', buffered: true });"""
+    )
+    page.goto(f"{site_url}/index.html")
+    page.wait_for_timeout(1_500)
+    files = [Path(site, name) for name in asked if name]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 350_000
+    for _ in range(12):
+        page.mouse.wheel(0, 900)
+        page.wait_for_timeout(150)
+    assert page.evaluate("shift") < 0.02
+
+
+def test_without_scripts_each_step_has_its_still(site):
+    for step in soup(site / "index.html").select(".px-step"):
+        assert step.select_one(".px-still svg path") and step.select_one(".px-result").get_text(strip=True)
+
+
+def test_a_step_without_its_picture_stops_the_build(tmp_path):
+    index, page = tmp_path / "index.html", tmp_path / "chapters" / "one.html"
+    pages = {index: '<div class="px-step" data-from="chapters/one.html#gone">', page: "<p>Nothing.</p>"}
+    with pytest.raises(ExtensionError, match="chapters/one.html has no drawn explorer gone"):
+        bring(None, pages, tmp_path)
