@@ -20,7 +20,6 @@ ALONE = """() => {
   const parts = ['h1', 'h1 + p', '.plusx-writer'].map((part) => document.querySelector(`.bd-article ${part}`));
   document.body.replaceChildren(...parts);
   parts[0].querySelector('.headerlink').remove();
-  for (const part of parts[2].querySelectorAll('.pn-said, .pn-row')) part.remove();
   document.body.className = 'bd-article';
   document.body.style.cssText = 'zoom: 1.4; width: 720px; margin: 0 auto; padding: 0; font-size: 1.25rem';
 }"""
@@ -32,10 +31,13 @@ def main():
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light", reduced_motion="reduce")
         page.goto(index.as_uri())
+        page.add_style_tag(content=".plusx-writer :is(.pn-said, .pn-row) { display: none }")
         net, states = page.locator(".plusx-writer"), []
         for number, cut in enumerate(CUTS):
             if cut is not None:
                 page.get_by_role("switch").nth(cut).click()
+            page.mouse.move(1, 1)
+            page.wait_for_timeout(500)
             states.append(images / f"state-{number}.png")
             net.screenshot(path=states[-1])
         page.get_by_role("switch").nth(CUTS[1]).click()
