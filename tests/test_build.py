@@ -211,7 +211,7 @@ def test_the_first_formula_is_in_the_colours_of_the_drawings(site_url, open_page
     page, _, _ = open_page(f"{site_url}/index.html", theme=theme)
     parts = page.locator("mjx-math [class^='plusx-']").evaluate_all("""all => all.slice(0, 2).map(part => {
         const { color, fontSize, marginTop } = getComputedStyle(part);
-        const own = getComputedStyle(document.querySelector(".plusx-hero"));
+        const own = getComputedStyle(document.querySelector(".plusx-writer"));
         const named = Object.assign(document.createElement("i"), { style: `color: ${
             own.getPropertyValue(`--px-${part.classList[0].slice(6)}`)}` });
         part.append(named);
@@ -480,7 +480,7 @@ def test_what_is_kept_of_a_build_is_of_this_code():
     """If this fails, `make evidence` keeps it anew."""
     kept = [path for kind in panels.PANELS for path in panels.export_nets(kind, ROOT).values()]
     nets = {path.name for path in kept if path.suffix == ".onnx"}
-    assert {path.name for path in panels.MADE.iterdir()} == nets | {panels.write_hero(ROOT).name} and len(nets) == 8
+    assert {path.name for path in panels.MADE.iterdir()} == nets and len(nets) == 8
 
 
 def test_a_killed_build_goes_on_where_it_was(tiny, tmp_path):

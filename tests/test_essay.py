@@ -9,12 +9,13 @@ from browser import soup
 from essay import bring
 from sphinx.errors import ExtensionError
 
-SAID = '.px-step p:has(a[href^="#"])'
+SAID = '.px-scene p:has(a[href^="#"])'
 # The state that a step's picture shows, by its link, and whether it says that something is not offered.
 SHOWN = """step => [step.querySelector('.px-link').hash.split('?')[1],
                     step.querySelector('.px-message[role=alert]').hidden]"""
 MIDDLE = """p => { const { top, height } = p.getBoundingClientRect();
-  scrollTo({ top: top + scrollY + (height - innerHeight) / 2, behavior: 'instant' }); }"""
+  const at = innerWidth < 1200 ? 0.65 : 0.5; // of the window: where one reads
+  scrollTo({ top: top + scrollY + height / 2 - at * innerHeight, behavior: 'instant' }); }"""
 RESTS = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))"
 
 
@@ -29,7 +30,7 @@ def essay(site_url, open_page):
 
 
 def read(page, paragraph):
-    """Bring a paragraph to the middle of the window."""
+    """Bring a paragraph to where one reads."""
     paragraph.evaluate(MIDDLE)
     page.evaluate(RESTS)
 
@@ -45,7 +46,7 @@ def test_each_paragraph_sets_the_picture_which_stays_in_sight(essay, axe, width)
     assert count >= 15
     for at in range(count):
         paragraph = page.locator(SAID).nth(at)
-        step = paragraph.locator("xpath=ancestor::div[contains(@class, 'px-step')]")
+        step = paragraph.locator("xpath=ancestor::div[contains(@class, 'px-scene')]")
         read(page, paragraph)
         wanted = words(paragraph.locator('a[href^="#"]').first.evaluate("a => a.hash"))
         page.wait_for_function(
@@ -61,29 +62,40 @@ def test_each_paragraph_sets_the_picture_which_stays_in_sight(essay, axe, width)
         apart = text["y"] >= box["y"] + box["height"] if width == 390 else text["x"] >= box["x"] + box["width"]
         assert apart or width == 390, at  # on a phone it scrolls away below the picture
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(500)  # until the way back to the top has faded
     assert axe(page) == foreign == errors == []
+
+
+def test_from_disk_with_the_network_cut_the_text_sets_the_picture(site, open_page):
+    page, foreign, errors = open_page((site / "index.html").as_uri())
+    read(page, page.locator(SAID).nth(1))
+    page.wait_for_function("() => document.querySelector('.px-scene .px-result').textContent.includes('become one')")
+    page.locator(".wr-whole").click()
+    assert page.locator(".plusx-writer [role=status]").text_content() == "Off: attention skip of layer 5."
+    assert foreign == errors == []
 
 
 def test_who_presses_takes_over_until_the_next_paragraph(essay):
     page, _, _ = essay()
     first, second = page.locator(SAID).nth(0), page.locator(SAID).nth(1)
-    step = page.locator(".px-step").first
+    step = page.locator(".px-scene").first
     read(page, first)
-    step.locator(".px-diagram [role=switch]").nth(7).click()
+    step.locator(".px-diagram [role=switch]").nth(3).click()
     pressed = step.evaluate(SHOWN)[0]
     assert "cut=4" in pressed
     page.mouse.wheel(0, 30)
     page.evaluate(RESTS)
     assert step.evaluate(SHOWN)[0] == pressed
     read(page, second)
-    page.wait_for_function("() => document.querySelector('.px-step .px-link').hash.includes('cut=all')")
+    page.wait_for_function("() => document.querySelector('.px-scene .px-link').hash.includes('cut=all')")
 
 
 def test_every_state_that_the_text_links_to_is_offered(essay):
     page, _, errors = essay()
-    links = page.locator('.px-step a[href^="#"]')
+    links = page.locator('.px-scene p a[href^="#"]')
     for at in range(links.count()):
-        step = links.nth(at).locator("xpath=ancestor::div[contains(@class, 'px-step')]")
+        step = links.nth(at).locator("xpath=ancestor::div[contains(@class, 'px-scene')]")
         links.nth(at).click()
         page.evaluate(RESTS)
         state, offered = step.evaluate(SHOWN)
@@ -110,12 +122,12 @@ def test_before_scrolling_it_asks_for_little_and_nothing_jumps(site, site_url, o
 
 
 def test_without_scripts_each_step_has_its_still(site):
-    for step in soup(site / "index.html").select(".px-step"):
+    for step in soup(site / "index.html").select(".px-scene"):
         assert step.select_one(".px-still svg path") and step.select_one(".px-result").get_text(strip=True)
 
 
 def test_a_step_without_its_picture_stops_the_build(tmp_path):
     index, page = tmp_path / "index.html", tmp_path / "chapters" / "one.html"
-    pages = {index: '<div class="px-step" data-from="chapters/one.html#gone">', page: "<p>Nothing.</p>"}
+    pages = {index: '<div class="px-scene" data-from="chapters/one.html#gone">', page: "<p>Nothing.</p>"}
     with pytest.raises(ExtensionError, match="chapters/one.html has no drawn explorer gone"):
         bring(None, pages, tmp_path)

@@ -781,7 +781,7 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
     lost = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
     assert lost[1] > 1.1 * lost[0]  # 16 blocks and no skip: worse than 2
     if loads:
-        page.click(".pn-load")
+        page.click(".plusx-lanes .pn-load")
         page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
         lane(page, "B").get_by_role("switch", name="skip", exact=True).press("Space")
         train(page, 300)

@@ -1,6 +1,6 @@
 """The first page's essay: pictures of chapters stay in sight while the text beside them scrolls past and sets them.
 
-A step is `<div class="px-step" data-from="chapters/PAGE.html#EXPLORER">` around paragraphs. A link in a paragraph to a
+A step is `<div class="px-scene" data-from="chapters/PAGE.html#EXPLORER">` around paragraphs. A link in a paragraph to a
 state of that explorer sets it, as one comes to read it (essay.js) or at a press.
 """
 
@@ -11,7 +11,7 @@ from assets import carry, load
 from sphinx.errors import ExtensionError
 
 HERE = Path(__file__).parent
-STEP = re.compile(r'<div class="px-step" data-from="([^"#]+)#(\w+)">')
+STEP = re.compile(r'<div class="px-scene" data-from="([^"#]+)#(\w+)">')
 TABLE = re.compile(r"<table.*?</table>", re.S)  # of the data: explore.js writes it anew when it is opened
 
 

@@ -3,18 +3,30 @@
  * until the next paragraph comes.
  */
 
-for (const step of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".px-step"))) {
+for (const step of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".px-scene"))) {
   const explorer = /** @type {HTMLElement} */ (step.querySelector(".plusx-explore"));
   const link = `a[href^="#${explorer.dataset.name}?"]`;
   const said = [...step.querySelectorAll(`p:has(${link})`)];
+  /** @param {HTMLAnchorElement} to */
+  const show = ({ hash }) => {
+    explorer.dataset.show = hash; // also if it has yet to start
+    explorer.dispatchEvent(new Event("px-show"));
+  };
   /** @param {IntersectionObserverEntry[]} seen */
   const read = (seen) => {
     const now = seen.find(({ isIntersecting }) => isIntersecting)?.target;
     if (!now) return;
     for (const each of said) each.classList.toggle("px-now", each === now);
-    explorer.dataset.show = /** @type {HTMLAnchorElement} */ (now.querySelector(link)).hash; // also if it has yet to start
-    explorer.dispatchEvent(new Event("px-show"));
+    show(/** @type {HTMLAnchorElement} */ (now.querySelector(link)));
   };
-  const watch = new IntersectionObserver(read, { rootMargin: "-45% 0px -45% 0px" }); // a tenth of the window, in its middle
+  // A line across the window: in its middle, or where the picture stands above the text, below that.
+  const at = matchMedia("(min-width: 1200px)").matches ? 50 : 65;
+  const watch = new IntersectionObserver(read, { rootMargin: `-${at}% 0px -${100 - at}% 0px` });
   for (const each of said) watch.observe(each);
+  for (const each of /** @type {NodeListOf<HTMLAnchorElement>} */ (step.querySelectorAll(`p ${link}`))) {
+    each.addEventListener("click", (event) => {
+      event.preventDefault(); // the picture is in sight: nothing has to scroll, which would set another state
+      show(each);
+    });
+  }
 }

@@ -1,6 +1,7 @@
-/** The explorers of a page: each starts when the page has nothing else to do, over the table that was written for it. */
+/** The explorers of a page: each starts when the page has nothing else to do, and in an essay when a
+ * reader comes near, over the table that was written for it. */
 
-import { idle } from "./near.js";
+import { idle, whenNear } from "./near.js";
 import { ours } from "./ours.js";
 import { Table } from "./sources.js";
 import { start } from "./start.js";
@@ -30,7 +31,8 @@ ours.explore = {
 /** @param {Root} root */
 const begin = (root) => {
   const table = async () => new Table(root, await decode(await unpacked(await statesOf(root))), here, whole);
-  idle(() => start(root, table));
+  if (root.closest(".px-scene")) whenNear(root, () => start(root, table));
+  else idle(() => start(root, table));
 };
 const beginAll = () => /** @type {NodeListOf<Root>} */ (document.querySelectorAll(".plusx-explore")).forEach(begin);
 if (document.readyState === "complete") beginAll();
