@@ -39,15 +39,16 @@ PICTURE = """root => {
 }"""
 
 
-DECODED = "[...document.querySelectorAll('.plusx-explore fieldset')].every(e => !e.disabled)"
+OWN = ".plusx-explore:not(.px-scene *)"  # the page's explorers; those of an essay start as a reader comes
+DECODED = f"[...document.querySelectorAll('{OWN} fieldset')].every(e => !e.disabled)"
 
 
 def ready(page):
     """Every explorer of the page decoded, and drawn as if a pointer had come near."""
     page.wait_for_function(DECODED)
-    page.locator(".plusx-explore").evaluate_all("all => all.forEach((e) => e.dispatchEvent(new Event('pointerenter')))")
+    page.locator(OWN).evaluate_all("all => all.forEach((e) => e.dispatchEvent(new Event('pointerenter')))")
     page.wait_for_function(
-        "[...document.querySelectorAll('.plusx-explore')].every(e => e.classList.contains('px-live'))", timeout=60_000
+        f"[...document.querySelectorAll('{OWN}')].every(e => e.classList.contains('px-live'))", timeout=60_000
     )
 
 
