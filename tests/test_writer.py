@@ -106,7 +106,7 @@ def test_without_scripts_the_page_has_the_whole_models_text(open_page, kept):
     assert page.locator("p.wr-text").text_content() == f"{GIVEN} Paris."
 
 
-def test_the_offered_copy_of_the_book_leaves_the_model_out(monkeypatch, tmp_path):
+def test_the_offered_copy_of_the_book_leaves_the_model_out(tmp_path):
     from offline import offer_to_keep
 
     (tmp_path / "index.html").write_text('<div class="px-offline" data-megabytes="">')

@@ -18,6 +18,8 @@ TABLE = re.compile(r"<table.*?</table>", re.S)  # of the data: explore.js writes
 def bring(app, pages: dict, outdir: Path) -> None:
     """Each step's picture from its chapter's page, without a drawing of its own. ExtensionError: there is none."""
     index = outdir / "index.html"
+    if not STEP.search(pages.get(index, "")):
+        return
 
     def with_picture(step):
         page, name = step.groups()
@@ -28,7 +30,7 @@ def bring(app, pages: dict, outdir: Path) -> None:
         borrowed = TABLE.sub("", found[0]).replace('data-src="../', 'data-src="')
         return f'{step[0]}\n<div class="px-beside">{borrowed}</div>\n'
 
-    pages[index] = STEP.sub(with_picture, pages.get(index, ""))
+    pages[index] = STEP.sub(with_picture, pages[index])
 
 
 def _equip(app, pagename, templatename, context, doctree):

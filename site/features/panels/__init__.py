@@ -96,11 +96,12 @@ def export_model(srcdir: Path) -> dict[str, Path]:
     kept.mkdir(parents=True, exist_ok=True)
     makers = [PACKAGE / "nets" / "pretrained.py", folder / "export.py"]
     model, words = (kept / _named_after(makers, name) for name in ("smollm2.onnx", "smollm2.json"))
-    if not model.exists():
-        part = model.with_suffix(".part")
-        subprocess.run([sys.executable, "-m", "plusx.panels.writer.export", part, words], check=True)
-        part.rename(model)
-    return {"model": model, "words": words, "runtime": _runtime(kept)}
+    command = [sys.executable, "-m", "plusx.panels.writer.export"]
+    _put(model, lambda part: subprocess.run([*command, part, words], check=True))
+    files = {"model": model, "words": words, "runtime": _runtime(kept)}
+    for other in set(kept.iterdir()) - set(files.values()):
+        other.unlink()
+    return files
 
 
 def _runtime(kept: Path) -> Path:

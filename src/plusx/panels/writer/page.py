@@ -21,7 +21,7 @@ def markup(prompt, texts, parts=PARTS):
     data = json.dumps(setup | {"example": " ".join(map(str, EXAMPLE))}, separators=(",", ":")).replace("<", "\\u003c")
     asks = parts == PARTS
     form = f"""<form class="pn-row"><label for="writer-prompt">It goes on from</label>\
-<input id="writer-prompt" class="wr-prompt" value="{given}" maxlength="300" autocomplete="off">\
+<input type="text" id="writer-prompt" class="wr-prompt" value="{given}" maxlength="300" autocomplete="off">\
 <button class="pn-load wr-go" disabled>Write</button></form>
 """
     cut = html.escape(texts.get(EXAMPLE, "").rstrip())
