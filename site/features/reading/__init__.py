@@ -1,6 +1,7 @@
-"""Read, the default, folds a chapter's code and what it measured behind badges; Lab has all of it open.
+"""Read, the default, folds a chapter's code, what it measured and its lab notes; Lab has all of it open.
 
-A switch above each page with code, remembered. reading-early.js and coming.js stand in the page's head: it knows before
+What stands under the heading "Lab notes" is a list of titles in Read, each of which opens its note; a link of the class
+`px-evidence` opens one right where it is read, in a sheet. A switch above each page with code, remembered. reading-early.js and coming.js stand in the page's head: it knows before
 it is drawn what is folded, and what is laid out later.
 """
 
@@ -8,6 +9,7 @@ import re
 from pathlib import Path
 
 from assets import button, carry, load
+from docutils import nodes
 from pages import Edit, edit
 
 HERE = Path(__file__).parent
@@ -39,6 +41,12 @@ def fold(app, pages: dict, outdir: Path) -> None:
         pages[path] = edit(html, path.name, [FOLDS])
 
 
+def _find_notes(app, doctree, docname):
+    for section in doctree.findall(nodes.section):
+        if "lab-notes" in section["ids"]:
+            section["classes"].append("px-notes")
+
+
 def _equip(app, pagename, templatename, context, doctree):
     if 'class="cell_input' not in (context.get("body") or ""):
         return
@@ -52,6 +60,7 @@ def _equip(app, pagename, templatename, context, doctree):
 def setup(app):
     carry(app, HERE / "reading.css", HERE / "reading.js")
     app.connect("builder-inited", lambda app: load(app, "reading.css"))
+    app.connect("doctree-resolved", _find_notes)
     # After the theme (priority 501) has begun the list of buttons.
     app.connect("html-page-context", _equip, priority=600)
     app.connect("pages-written", fold)

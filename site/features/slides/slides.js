@@ -20,7 +20,7 @@ const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-of
 /** Whether a part is on slides also where not all is. */
 function isCore({ node, headings }, i, all) {
   const under = headings.at(-1).textContent;
-  if (/^Self-check/.test(under)) return false;
+  if (/^Self-check/.test(under) || /^Lab notes/.test(headings[1]?.textContent)) return false;
   return (headings.length === 1 && node.matches("p, ul, ol")) || node.querySelector(alone) || node.matches(asked) ||
     all[i + 1]?.node.matches(asked) || /take along/.test(under);
 }
