@@ -9,7 +9,7 @@ from decoding import decode, state
 from test_view import page_of, result, settle  # noqa: F401
 
 from plusx.explore.controls import ExploreError, bind
-from plusx.explore.drawn import paths, told
+from plusx.explore.drawn import paths, shares, told
 from plusx.explore.figures import normalise
 from plusx.explore.saved import saved
 from plusx.explore.states import DEFAULT, Explorer
@@ -80,6 +80,15 @@ def test_the_river_is_as_wide_as_the_logarithm_of_its_size():
     assert ys == [57.2]  # a hair: 0.75 above the middle
     bends = [float(y) for y in re.findall(r"c[\d.]+,0 [\d.]+,(-?[\d.]+) ", path)]
     assert np.cumsum(bends)[:2] == pytest.approx([-24.2, -49.2], abs=0.1)  # half of 50, all of it
+
+
+def test_two_rivers_share_the_room_and_keep_their_order():
+    _, figure = normalise(river([[1.0, 1.0], [1e-8, 1e8]], "t", (-8, 8), ["upper", "lower"], size=116), "f()")
+    upper, lower = paths(figure)
+    assert upper.startswith("M0,16.5h40")  # a middle of 29, and half of its half of 29 less an edge of 8
+    assert lower.startswith("M0,86.2h40") and "c" in lower  # a hair above 87
+    assert shares(figure) == [1.0, 0.0]
+    assert told(figure) == "upper from 10 to the power 0.0 to 0.0; lower from 10 to the power -8.0 to 8.0."
 
 
 def woven(skip=True):
@@ -220,7 +229,8 @@ def test_an_explorer_is_drawn_in_all_states_or_in_none():
     [
         (lambda: threads([1.0, 2.0], "t", (0, 1)), r"threads: came a shape \(2,\); expected \(layers \+ 1, inp"),
         (lambda: threads([[float("nan"), 1.0]], "t", (0, 1)), "threads: 1 of its 2 numbers are NaN"),
-        (lambda: river([[1.0]], "t", (0, 1)), r"river: came a shape \(1, 1\)"),
+        (lambda: river([[[1.0]]], "t", (0, 1)), r"river: came a shape \(1, 1, 1\)"),
+        (lambda: river([[1.0], [1.0]], "t", (0, 1)), "river: came 2 rivers and 1 names"),
         (lambda: carpet(torch.ones(3), "t", (-1, 1), ("x", [0]), what="y"), r"carpet: came a shape \(3,\)"),
         (lambda: dots(PLACES, torch.eye(2), "t", 2, "abc"), r"dots: came places \(3, 2\), shares \(2, 2\) and 3 names"),
         (lambda: waterfall([1.0], "t", (0, 1), ["a", "b"], ["c"], "x"), "waterfall: came 1 steps, 2 names and 1 words"),

@@ -44,12 +44,14 @@ def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
     share = (np.clip(np.nan_to_num(grid, nan=low, posinf=high, neginf=low), low, high) - low) / (high - low)
     if figure["drawn"] == "threads":
         return x, tall - EDGE - share * (tall - 2 * EDGE)
-    half = np.maximum(share[0] * (tall / 2 - EDGE), 0.75)
-    return x, np.stack([tall / 2 - half, tall / 2 + half])
+    room = tall / len(grid)
+    half = np.maximum(share * (room / 2 - EDGE), 0.75)
+    middle = (np.arange(len(grid))[:, None] + 0.5) * room
+    return x, np.stack([middle - half, middle + half], 1).reshape(-1, len(x))
 
 
 def paths(figure: dict) -> list[str]:
-    """What is drawn, as paths: a thread each, or the river's outline; of dots the wedges, the dots and their places."""
+    """What is drawn, as paths: a thread each, or a river's outline; of dots the wedges, the dots and their places."""
     if other := {"fold": _folded, "dots": _dotted, "waterfall": _fallen}.get(figure["drawn"]):
         return other(figure)
     x, lines = places(figure)
@@ -63,8 +65,10 @@ def paths(figure: dict) -> list[str]:
     lines = np.round(lines, 1)
     if figure["drawn"] == "threads":
         return [curve(ys, f"M0,{ys[0]:.1f}", 1) for ys in lines]
-    upper, lower = lines
-    return [f"{curve(upper, f'M0,{upper[0]:.1f}', 1)}V{lower[-1]:.1f}{curve(lower[::-1], '', -1)}Z"]
+    return [
+        f"{curve(upper, f'M0,{upper[0]:.1f}', 1)}V{lower[-1]:.1f}{curve(lower[::-1], '', -1)}Z"
+        for upper, lower in zip(lines[::2], lines[1::2])
+    ]
 
 
 def _folded(figure: dict) -> list[str]:
@@ -119,8 +123,10 @@ def _fallen(figure: dict) -> list[str]:
 
 
 def shares(figure: dict) -> list[float]:
-    """Each line's place between the two ends of the colours: its rank at the start."""
+    """Each line's place between the two ends of the colours: its rank at the start, and of rivers the lower first."""
     starts = figure["data"][0]["z"][:, 0]
+    if figure["drawn"] == "river":
+        starts = -np.arange(len(starts))
     if figure["drawn"] == "fold":
         starts = np.arange(len(starts)) % (len(starts) // figure["columns"] // 2)
     return (np.argsort(np.argsort(starts, kind="stable")) / max(len(starts) - 1, 1)).round(3).tolist()
@@ -215,6 +221,9 @@ def told(figure: dict) -> str:
         name, numbers = figure["data"][1]["name"], figure["data"][1]["y"]
         return f"{name}: {numbers[0]:.2g} at the start, {numbers[-1]:.2g} at the end."
     if figure["drawn"] == "river":
+        if len(grid) > 1:
+            told = (f"{name} from 10 to the power {logs[0]:.1f} to {logs[-1]:.1f}" for name, logs in zip(names, grid))
+            return f"{'; '.join(told)}."
         logs = grid[0]
         sizes = (f"10 to the power {logs[at]:.1f} after layer {at}" for at in (layers, layers // 2))
         return f"{', '.join(sizes)}, 10 to the power {logs[0]:.1f} at the input."

@@ -29,15 +29,18 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
     return _figure("threads", title, rounded.T, layers, names, what, span, size, wire, ends)
 
 
-def river(sizes, title, span, what="log₁₀ of the size", ends=("", ""), size=260, **wire):
-    """One quantity through layers, as wide as it is large; ends, and below it a wire, as in `threads`.
+def river(sizes, title, span, names=("size",), what="log₁₀ of the size", ends=("", ""), size=260, **wire):
+    """A quantity through layers, as wide as it is large, or several, each below the last; ends and wire as in `threads`.
 
-    sizes: (layers + 1,), above 0. span: (low, high) of its logarithms to the base 10: as wide as a hair, and as the
-    whole picture. ValueError: sizes have another shape, or a NaN.
+    sizes: (layers + 1,), or (rivers, layers + 1), above 0. span: (low, high) of their logarithms to the base 10: as
+    wide as a hair, and as all its room. names: a river's each. ValueError: sizes have another shape, or a NaN.
     """
-    logs = _numbers("river", sizes, "(layers + 1,)", 1).clamp(min=1e-300).log10()
-    rounded = (logs * 128).round() / 128
-    return _figure("river", title, rounded[None], list(range(len(logs))), ["size"], what, span, size, wire, ends)
+    sizes = torch.as_tensor(sizes).double()
+    logs = _numbers("river", sizes[None] if sizes.ndim == 1 else sizes, "(rivers, layers + 1)", 2)
+    if len(logs) != len(names):
+        raise ValueError(f"river: came {len(logs)} rivers and {len(names)} names; give as many.")
+    rounded = (logs.clamp(min=1e-300).log10() * 128).round() / 128
+    return _figure("river", title, rounded, list(range(logs.shape[1])), list(names), what, span, size, wire, ends)
 
 
 def carpet(grid, title, span, told, what, ends=("", ""), size=320):

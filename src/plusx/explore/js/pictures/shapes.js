@@ -20,7 +20,7 @@ export const linesOf = ({ data, span, layout, drawn, columns }) => ({
 const KINDS = { threads, river, fold, dots, waterfall };
 
 /**
- * What is drawn: a thread each, the river's outline, the lines of sheets, wedges and dots and their places, or steps.
+ * What is drawn: a thread each, rivers' outlines, the lines of sheets, wedges and dots and their places, or steps.
  * @param {Lines} lines
  */
 export const paths = (lines) => KINDS[lines.kind](lines);
@@ -64,11 +64,14 @@ function threads(lines) {
 function river(lines) {
   const { grid, tall } = lines;
   const share = shareIn(lines);
-  const half = Array.from(grid[0], (value) => Math.max(share(value) * (tall / 2 - EDGE), 0.75));
-  const [upper, lower] = [half.map((each) => tenth(tall / 2 - each)), half.map((each) => tenth(tall / 2 + each))];
-  const last = lower[lower.length - 1].toFixed(1);
+  const room = tall / grid.length;
   const step = stepOf(lines);
-  return [`${curve(upper, `M0,${upper[0].toFixed(1)}`, step)}V${last}${curve(lower.reverse(), "", -step)}Z`];
+  return grid.map((row, at) => {
+    const half = Array.from(row, (value) => Math.max(share(value) * (room / 2 - EDGE), 0.75));
+    const [upper, lower] = [-1, 1].map((side) => half.map((each) => tenth((at + 0.5) * room + side * each)));
+    const last = lower[lower.length - 1].toFixed(1);
+    return `${curve(upper, `M0,${upper[0].toFixed(1)}`, step)}V${last}${curve(lower.reverse(), "", -step)}Z`;
+  });
 }
 
 /** @param {Lines} lines */
