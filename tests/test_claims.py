@@ -38,7 +38,7 @@ TAKEN = {
     (2, "the first weights decide"): {"The gradients of deep plain nets vanish.": "holds if"},
     (2, "ratio $r$ of branch to stream decides"): {"Skips fix vanishing gradients.": "holds if"},
     (3, "Plain nets with BatchNorm go white"): {"The gradients of deep plain nets are noise.": "holds if"},
-    (3, "A skip keeps 0.79"): {"Skips keep the gradients of neighbours alike.": "holds"},
+    (3, "A skip keeps neighbours alike"): {"Skips keep the gradients of neighbours alike.": "holds"},
     (4, "set by the rate"): {
         "Early, the gradient goes along the skip; later the two change places.": "fails",
     },
@@ -48,34 +48,38 @@ TAKEN = {
     (6, "are level"): {"Pre-activation trains better than the original order.": "holds if"},
     (7, "A block can be removed if its branch is small"): {"A residual net survives the loss of a block.": "holds if"},
     (7, "not a vote"): {"It is an ensemble: its blocks vote.": "holds if"},
-    (8, "with gradient descent at 0.2 there is no difference"): {"Nets with skips end in wider minima.": "holds if"},
-    (8, "negative curvatures that all forty nets have"): {"Skips make the loss convex, near the minimum.": "fails"},
-    (9, "a norm with a number"): {"Depth needs normalisation.": "holds if"},
+    (8, "after gradient descent with large steps there is no difference"): {
+        "Nets with skips end in wider minima.": "holds if"
+    },
+    (8, "every net has directions that curve down"): {"Skips make the loss convex, near the minimum.": "fails"},
+    (9, "as a norm with a number"): {"Depth needs normalisation.": "holds if"},
     (10, "no share is zero"): {"Dissimilar words zero out.": "holds if"},
     (10, "do not go by similarity"): {"Attention looks at similar words.": "holds if"},
     (10, "Any tokens will do"): {"Learned embeddings do not matter that much.": "holds if"},
-    (11, "sort in 0 of 10 nets without a warm-up"): {"A post-norm transformer needs warm-up.": "not settled"},
+    (11, "needed a warm-up at a high rate, and none at its best"): {
+        "A post-norm transformer needs warm-up.": "not settled"
+    },
     (11, "no single layer, the last or the first"): {
         "Warm-up is needed because the last layers' gradients are large.": "fails",
     },
     (11, "RMSNorm is within a tenth"): {"RMSNorm does as well as LayerNorm.": "holds"},
     (12, "None is missing"): {"An activation is missing after attention.": "fails"},
-    (12, "**On the stream** a ReLU costs"): {"An activation is missing after the addition.": "fails"},
+    (12, "**On the stream a ReLU costs,**"): {"An activation is missing after the addition.": "fails"},
     (13, "sorters of two layers are slower"): {"Skips around attention matter only in very deep nets.": "fails"},
-    (13, "1.66 times that at the last"): {"Skips around attention prevent vanishing gradients.": "fails"},
+    (13, "not the gradient's size but its meaning"): {"Skips around attention prevent vanishing gradients.": "fails"},
     (13, "lets four layers sort"): {
         "Without skips around attention nothing is learned.": "holds if",
         "Another start can stand in for the skip around attention.": "fails",
     },
     (14, "cubes what tells tokens apart"): {"Attention alone loses its rank doubly exponentially.": "holds"},
     (14, "It slows, it does not stop"): {"Skips stop the collapse.": "holds if"},
-    (15, "Untrained writes have a mean |cosine| at chance"): {"Layers add roughly orthogonal features.": "holds if"},
-    (15, "Writes reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
+    (15, "as orthogonal as anything drawn by lot"): {"Layers add roughly orthogonal features.": "holds if"},
+    (15, "writes reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
     (15, "can get lost"): {"Features, once added, are not lost.": "fails"},
     (16, "each of the twelve branches is missed less"): {
         "A trained net misses its skips more than its branches.": "holds",
     },
-    (16, "in the sorting nets in five or six"): {"A broken branch is worse than none.": "not settled"},
+    (16, "noise is worse than silence"): {"A broken branch is worse than none.": "not settled"},
     (18, "Ask for one stream with learned gates"): {"Four streams train better than one.": "fails"},
     (19, "Output needs QK"): {"A norm on the branch's output can replace the one before it.": "fails"},
     (19, "the late layers' share as well"): {

@@ -36,6 +36,7 @@ CHOSEN = """(explorer) => Object.fromEntries(
 def test_each_part_of_a_diagram_presses_its_control_and_follows_it(site_url, open_page, chapter):
     page, _, errors = open_page(f"{site_url}/{chapter}")
     ready(page)
+    page.get_by_role("button", name="Read Lab: all code open").click()  # lab notes have explorers, too
     take_over(page)  # else the text that a press scrolls into sight may set the state before the press
     pressed = 0
     for explorer in page.locator(".plusx-explore:has(.px-diagram [data-set])").all():

@@ -85,7 +85,7 @@ def test_the_river_is_as_wide_as_the_logarithm_of_its_size():
 def test_two_rivers_share_the_room_and_keep_their_order():
     _, figure = normalise(river([[1.0, 1.0], [1e-8, 1e8]], "t", (-8, 8), ["upper", "lower"], size=116), "f()")
     upper, lower = paths(figure)
-    assert upper.startswith("M0,16.5h40")  # a middle of 29, and half of its half of 29 less an edge of 8
+    assert upper.startswith("M0,18.5h40")  # a middle of 29, less half of the 21 that its room allows
     assert lower.startswith("M0,86.2h40") and "c" in lower  # a hair above 87
     assert shares(figure) == [1.0, 0.0]
     assert told(figure) == "upper from 10 to the power 0.0 to 0.0; lower from 10 to the power -8.0 to 8.0."

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import cards
 import numbering
 import pytest
 from browser import ROOT, soup
@@ -81,8 +80,9 @@ def test_the_contents_mark_the_section_that_is_read_wherever_one_is(number, site
 
 def test_a_chapter_opens_with_its_picture_and_what_one_can_do_after_it_folded(soups):
     for number, page in soups.items():
-        drawn = page.select_one(".plusx-explore[data-drawn]")
-        own = number in cards.SHOWN and not (drawn and drawn["data-name"] == cards.SHOWN[number])
-        assert bool(page.select_one(".px-opener > .px-minutes + svg.plusx-card")) == own
+        assert page.select_one("h1 + .px-minutes") and not page.select("h1 ~ svg")
+        picture = page.select_one(".plusx-explore, .plusx-playground")
+        before = [text for text in picture.find_all_previous("p") if text.find_previous("h1")]
+        assert sum(len(text.get_text().split()) for text in before) < 175, number  # "30 minutes, and ..." among them
         (goals,) = page.select("details.px-goals")
         assert not goals.has_attr("open") and len(goals.select("li")) >= 2

@@ -32,10 +32,10 @@ def test_every_explorer_fits(site_url, open_page, chapter, width):
 
 
 def test_controls_stand_left_of_the_picture_where_there_is_room_and_above_it_elsewhere(site_url, open_page):
-    url = f"{site_url}/chapters/08-loss-landscape.html"
+    url = f"{site_url}/chapters/18-more-than-one-stream.html"
     for width, beside in ((1280, True), (390, False)):
         page, _, _ = opened(open_page, url, width)
-        root = page.locator("#explore-slice_from_above")  # no text stands beside it
+        root = page.locator("#explore-mixing_product")  # no text stands beside it
         root.evaluate("root => plusx.explore.started(root).then(() => null)")
         controls, figure = (root.locator(part).bounding_box() for part in (".px-controls", ".px-figure"))
         assert (controls["x"] + controls["width"] <= figure["x"]) == beside
@@ -81,7 +81,7 @@ def test_no_text_changes_a_control_that_has_the_focus(site_url, open_page):
 
 def test_on_a_phone_the_picture_stays_at_the_top_until_it_is_closed(site_url, open_page, axe):
     page, _, errors = opened(open_page, f"{site_url}/{FIRST}", 390)
-    root = page.locator("#explore-function_and_slope")
+    root = page.locator("#explore-one_block")
     close = root.get_by_role("button", name="Close the picture")
     words = page.locator(".px-script", has=root).locator("> .px-words").last.locator("p").last
     words.scroll_into_view_if_needed()

@@ -246,7 +246,7 @@ def test_on_paper_each_explorer_is_a_picture_and_contents_give_pages(two_chapter
     pictures = page.locator(".plusx-explore").evaluate_all("""all => all.map((root) => {
         const still = root.querySelector('.px-still svg').getBoundingClientRect();
         return still.width > 400 && still.height > 200 && root.querySelector('.px-result').checkVisibility(); })""")
-    assert len(pictures) == 8 + 6 and all(pictures)  # of the chapters, and what the first page borrows
+    assert len(pictures) == 9 + 6 and all(pictures)  # of the chapters, and what the first page borrows
     assert page.evaluate("document.documentElement.scrollWidth") <= 660
     assert page.locator(".solution").count() == page.locator("[id$='--solutions'] .solution").count() == 9
     assert page.locator(".solution section p:visible").count() > 8

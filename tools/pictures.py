@@ -1,6 +1,7 @@
 """Draw the pictures by which others know the book, from the first page of the built site: `python tools/pictures.py`.
 
-images/preview.png is what a link to the book shows elsewhere, images/strip.png stands in README.md.
+images/preview.png is what a link to the book shows elsewhere, a picture in images/chapters what one to a chapter
+shows, and images/strip.png stands in README.md.
 """
 
 import sys
@@ -23,6 +24,29 @@ ALONE = """() => {
   document.body.className = 'bd-article';
   document.body.style.cssText = 'zoom: 1.4; width: 720px; margin: 0 auto; padding: 0; font-size: 1.25rem';
 }"""
+# A chapter's title, its question and the picture that it begins with.
+OPENING = """() => {
+  const figure = document.querySelector('.bd-article :is(.plusx-explore, .plusx-playground)');
+  const parts = [...document.querySelectorAll('.bd-article h1, .bd-article h1 ~ p strong')].slice(0, 2);
+  parts[0].querySelector('.headerlink').remove();
+  document.body.replaceChildren(...parts, figure);
+  document.body.className = 'bd-article';
+  document.body.style.cssText = 'width: 1100px; margin: 0 auto; padding: 20px 0; font-size: 1.35rem';
+}"""
+QUIET = ".px-controls, .px-data, .px-legend, .px-sides { display: none !important } .px-figure { max-height: 330px }"
+
+
+def draw_chapters(page, images):
+    """The picture of each chapter, in small PNG files."""
+    images.mkdir(exist_ok=True)
+    for chapter in sorted((ROOT / "_build" / "html" / "chapters").glob("[0-9]*.html")):
+        page.goto(chapter.as_uri())
+        page.add_style_tag(content=QUIET)
+        page.wait_for_timeout(600)
+        page.evaluate(OPENING)
+        path = images / f"{chapter.stem}.png"
+        page.screenshot(path=path)
+        Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
 
 
 def main():
@@ -44,6 +68,7 @@ def main():
         page.set_viewport_size(SIZE)
         page.evaluate(ALONE)
         page.screenshot(path=images / "preview.png")
+        draw_chapters(page, images / "chapters")
         browser.close()
     drawn = [Image.open(path) for path in states]
     strip = Image.new("RGB", (drawn[0].width, sum(each.height + 12 for each in drawn) - 12), "white")

@@ -1,57 +1,60 @@
-"""A miniature of each chapter's result, taken from its page: beside its question on the first page, and at its head.
+"""A miniature of each chapter's picture, taken from its page, beside its question on the first page.
 
-What is drawn are the thick lines and the bars of an explorer's first picture, as `plusx.explore` left it in the page.
+It is a drawn figure as `plusx.explore` left it in the page, of threads some; of a plot the thick lines and the bars.
 """
 
 import re
 from pathlib import Path
 
 import numpy as np
-from assets import carry, load
+from assets import ROOT, carry, load
 from sphinx.errors import ExtensionError
 
 # The explorer of a chapter that a card shows; the playground has none, and its card stays as it is.
 SHOWN = {
-    1: "thirty_six_numbers", 2: "gradient_by_layer", 3: "slope_over_the_line", 4: "two_gradients", 5: "loss_by_depth",
-    6: "threads_by_order", 7: "gradient_by_path_length", 8: "loss_along_lines", 9: "threads_held_by_a_number",
-    10: "branch_beside_stream", 11: "threads_through_norms", 12: "four_orders", 13: "whose_thread_is_it",
-    14: "tokens_become_one", 15: "features_in_a_sum", 17: "verdicts_by_margin", 18: "four_bundles",
-    19: "cost_of_a_layer", 20: "edit_by_layer",
+    1: "thirty_six_numbers", 2: "river_of_gradient", 3: "slope_over_the_line", 4: "fork", 5: "loss_by_depth",
+    6: "threads_by_order", 7: "digits_on_their_way", 8: "twelve_walks", 9: "threads_held_by_a_number",
+    10: "words_as_dots", 11: "threads_through_norms", 12: "four_orders", 13: "whose_thread_is_it",
+    14: "tokens_become_one", 15: "who_wrote_it", 17: "verdicts_by_margin", 18: "four_bundles",
+    19: "threads_at_five_places", 20: "letters_on_their_way",
 }  # fmt: skip
 SIZE, BOX, POINTS = np.array([100, 50]), "-1 -2 102 54", 40  # of all; of a line
 CARD = re.compile(r'<li><p><a [^>]*href="(chapters/(\d+)-[^"]*)".*?(?=</li>)', re.S)
 DRAWN = re.compile(r'<path d="([^"]*)" clip-path="url\(#([^)]*)\)" style="([^"]*)"')
-OPENER = re.compile(r'(<div class="px-opener">.*?)(?=</div>)', re.S)
 THREAD = re.compile(r'<path class="px-threads" style="--px-at:([\d.]+%)" d="([^"]*)"')
 STEP = re.compile(r"c[^c]*?(-?[\d.]+),(-?[\d.]+)(?=[chVZ])")
 THREADS = 8  # of a miniature, at most
+PREVIEWS = sorted((ROOT / "images" / "chapters").glob("*.png"))  # tools/pictures.py draws them
+ASIDE = re.compile(r'<path class="px-layer"[^>]*/>|<text .*?</text>', re.S)  # of a drawn figure: hairlines, words
 COLOUR = re.compile(r"(?:fill|stroke): (var\(--px-(?!grid|muted)\w+\))")
 
 
 def add_miniatures(app, pages: dict, outdir: Path) -> None:
-    """Into the cards of index.html, and the heads of chapters that do not begin with that picture.
-
-    ExtensionError: a chapter has no such picture.
-    """
+    """Into the cards of index.html. ExtensionError: a chapter has no such picture."""
     index = outdir / "index.html"
 
     def with_picture(card):
-        explorer, chapter = SHOWN.get(int(card[2])), outdir / card[1]
-        if not explorer:
-            return card[0]
-        picture = miniature(pages[chapter], explorer)
-        if f'id="explore-{explorer}" data-name="{explorer}" data-drawn' not in pages[chapter]:
-            pages[chapter] = OPENER.sub(rf"\g<1>{picture}", pages[chapter], count=1)
-        return card[0] + picture
+        explorer = SHOWN.get(int(card[2]))
+        return card[0] + (miniature(pages[outdir / card[1]], explorer) if explorer else "")
 
     pages[index] = CARD.sub(with_picture, pages[index])
 
 
+def name_previews(app, pages: dict, outdir: Path) -> None:
+    """What a link to a chapter shows elsewhere is its own picture."""
+    own = {picture.stem for picture in PREVIEWS}
+    for path in own.intersection(path.stem for path in pages):
+        page = outdir / "chapters" / f"{path}.html"
+        pages[page] = pages[page].replace("_static/preview.png", f"_static/plusx/{path}.png")
+
+
 def miniature(page: str, explorer: str) -> str:
-    """The upper panel of an explorer's still picture as an SVG of some hundred bytes."""
+    """An explorer's still picture, of a plot the upper panel, as a small SVG."""
     found = re.search(rf'id="explore-{explorer}".*?<div class="px-still[^>]*>(<svg .*?</svg>)', page, re.S)
     if threads := THREAD.findall(found[1]) if found else []:
         return _fitted([_thread(*each) for each in threads[:: -(-len(threads) // THREADS)]])
+    if found and 'class="px-drawn"' in found[1]:
+        return f'<span class="plusx-card">{ASIDE.sub("", found[1])}</span>'
     drawn = DRAWN.findall(found[1]) if found else []
     if not drawn:
         raise ExtensionError(f"cards: the page has no still picture of {explorer}.")
@@ -89,7 +92,8 @@ def _fitted(lines: list) -> str:
 
 
 def setup(app):
-    carry(app, Path(__file__).with_name("cards.css"))
+    carry(app, Path(__file__).with_name("cards.css"), *PREVIEWS)
     app.connect("builder-inited", lambda app: load(app, "cards.css"))
     app.connect("pages-mended", add_miniatures)
+    app.connect("pages-mended", name_previews)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

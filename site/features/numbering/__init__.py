@@ -45,7 +45,7 @@ def number_chapters(app, pages: dict, outdir: Path) -> None:
             if own not in cards:
                 raise ExtensionError(f"numbering: index.md has no card of {own}, with its minutes and its question.")
             takes = f"{cards[own].minutes} minutes, and as much again with the exercises"
-            minutes = f'\n<div class="px-opener"><p class="px-minutes">{takes}</p></div>'
+            minutes = f'\n<p class="px-minutes">{takes}</p>'
             for place, put in [
                 (WINDOW, rf"\g<1>{number('#')}"),
                 (HEADING, rf"\g<1>{number('#')}\g<2>{minutes}"),

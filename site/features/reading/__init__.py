@@ -1,8 +1,9 @@
 """Read, the default, folds a chapter's code, what it measured and its lab notes; Lab has all of it open.
 
 What stands under the heading "Lab notes" is a list of titles in Read, each of which opens its note; a link of the class
-`px-evidence` opens one right where it is read, in a sheet. A switch above each page with code, remembered. reading-early.js and coming.js stand in the page's head: it knows before
-it is drawn what is folded, and what is laid out later.
+`px-evidence` opens one right where it is read, in a sheet. A switch above each page with code, remembered.
+reading-early.js and coming.js stand in the page's head: it knows before it is drawn what is folded, and what is laid
+out later.
 """
 
 import re

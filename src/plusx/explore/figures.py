@@ -118,23 +118,24 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
             trace["text"] = [label or " " for label in trace["text"]]
+    line = returned.get("diagram", "")
+    if not isinstance(line, str):
+        raise ExploreError(
+            f"explore: {where} returned the diagram {_brief(line)}; give a line such as '[norm linear]:skip'."
+        )
+    diagram = {"diagram": line} if line else {}
     if "drawn" in returned:
         if not data or data[0].get("z") is None:
             raise ExploreError(f"explore: {where} returned nothing to draw; give a first trace with z.")
         height = {"height": HEIGHT, **layout}
-        return title, {"data": data, "layout": height, **normalise_drawn(returned, where)}
+        return title, {"data": data, "layout": height, **normalise_drawn(returned, where), **diagram}
     _validate(data, layout, where)
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
     else:
         axes = {key for key in layout if key.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
         base = {**_LAYOUT, **{axis: {**_AXIS, "automargin": _AUTOMARGIN[axis[0]]} for axis in sorted(axes)}}
-    line = returned.get("diagram", "")
-    if not isinstance(line, str):
-        raise ExploreError(
-            f"explore: {where} returned the diagram {_brief(line)}; give a line such as '[norm linear]:skip'."
-        )
-    return title, {"data": data, "layout": _overlaid(base, layout), **({"diagram": line} if line else {})}
+    return title, {"data": data, "layout": _overlaid(base, layout), **diagram}
 
 
 def _say_defaults(trace: dict):

@@ -82,8 +82,9 @@ class Explorer:
         title, figure = normalise(returned, where)
         if "diagram" in figure:
             figure["diagram"] = draw(figure["diagram"], self.controls, state)
-        if "drawn" in figure:
+        elif "drawn" in figure:
             figure["diagram"] = wire_of(figure, self.controls, state, where)
+        if "drawn" in figure:
             figure = {**{key: value for key, value in figure.items() if key != "wire"}, "words": told(figure)}
         return title, figure
 

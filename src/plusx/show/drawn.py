@@ -30,7 +30,7 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
 
 
 def river(sizes, title, span, names=("size",), what="log₁₀ of the size", ends=("", ""), size=260, **wire):
-    """A quantity through layers, as wide as it is large, or several, each below the last; ends and wire as in `threads`.
+    """A quantity through layers, as wide as it is large, or several, one below the other; the rest as in `threads`.
 
     sizes: (layers + 1,), or (rivers, layers + 1), above 0. span: (low, high) of their logarithms to the base 10: as
     wide as a hair, and as all its room. names: a river's each. ValueError: sizes have another shape, or a NaN.
