@@ -1,6 +1,6 @@
 """Tell index.md and chapters/teachers.md how long each chapter takes, as its notebook says: `python tools/minutes.py`.
 
-Counted is what is read before the exercises and is not folded away: prose, open code, explorers and tables.
+Counted is what is read before lab notes and exercises and is not folded away: prose, open code, explorers and tables.
 """
 
 import json
@@ -19,7 +19,7 @@ def minutes(chapter):
     total = 0.0
     for cell in json.loads(chapter.read_text("utf-8"))["cells"]:
         text, tags = "".join(cell["source"]), cell["metadata"].get("tags", [])
-        if text.startswith("## Exercises"):
+        if text.startswith(("## Lab notes", "## Exercises")):
             break
         if cell["cell_type"] == "markdown":
             total += len(re.findall(r"\S*\w\S*", NO_PROSE.sub(" ", FOLDED.sub("", text)))) / WORDS
