@@ -37,7 +37,7 @@ TAKEN = {
     (1, "returns its input"): {"Starting at a = 0, x + a F(x) is the identity.": "holds"},
     (2, "the first weights decide"): {"The gradients of deep plain nets vanish.": "holds if"},
     (2, "ratio $r$ of branch to stream decides"): {"Skips fix vanishing gradients.": "holds if"},
-    (3, "Plain nets with BatchNorm go white"): {"The gradients of deep plain nets are noise.": "holds if"},
+    (3, "Plain nets with BatchNorm turn to sand"): {"The gradients of deep plain nets are noise.": "holds if"},
     (3, "A skip keeps neighbours alike"): {"Skips keep the gradients of neighbours alike.": "holds"},
     (4, "set by the rate"): {
         "Early, the gradient goes along the skip; later the two change places.": "fails",
@@ -53,7 +53,7 @@ TAKEN = {
     },
     (8, "every net has directions that curve down"): {"Skips make the loss convex, near the minimum.": "fails"},
     (9, "as a norm with a number"): {"Depth needs normalisation.": "holds if"},
-    (10, "no share is zero"): {"Dissimilar words zero out.": "holds if"},
+    (10, "without a mask no share is zero"): {"Dissimilar words zero out.": "holds if"},
     (10, "do not go by similarity"): {"Attention looks at similar words.": "holds if"},
     (10, "Any tokens will do"): {"Learned embeddings do not matter that much.": "holds if"},
     (11, "needed a warm-up at a high rate, and none at its best"): {
@@ -71,7 +71,7 @@ TAKEN = {
         "Without skips around attention nothing is learned.": "holds if",
         "Another start can stand in for the skip around attention.": "fails",
     },
-    (14, "cubes what tells tokens apart"): {"Attention alone loses its rank doubly exponentially.": "holds"},
+    (14, "cubes what tells tokens apart"): {"Attention alone loses its rank doubly exponentially.": "holds if"},
     (14, "It slows, it does not stop"): {"Skips stop the collapse.": "holds if"},
     (15, "as orthogonal as anything drawn by lot"): {"Layers add roughly orthogonal features.": "holds if"},
     (15, "writes reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
