@@ -66,7 +66,7 @@ CLICK_TO_REDRAW = """([cell, control]) => new Promise((done) => {
 NUMBER = r"-?[\d.]+"
 # Whether the lines of a drawn figure have come to where they belong.
 HAS_WAYS = """([root, expected]) => {
-  const lines = root.querySelectorAll('.px-plot .px-drawn > :is(path:not(.px-layer), text)');
+  const lines = root.querySelectorAll('.px-plot .px-drawn > :is(path:not(.px-layer, .px-zero), text)');
   const way = (line) => line.getAttribute('d') ?? line.getAttribute('transform');
   const ways = [...lines].map((line) => (way(line).match(/-?[\\d.]+/g) ?? []).map(Number));
   const near = (way, i) => way.every((number, j) => Math.abs(number - ways[i][j]) < 0.11);

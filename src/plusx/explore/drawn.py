@@ -141,9 +141,10 @@ def still_drawn(figure: dict) -> str:
 
 
 def _lined(figure: dict, tall: int) -> str:
-    """Lines in the colours of their first places, over a hairline for each layer."""
+    """Lines in the colours of their first places, over a hairline for each layer and, of threads, one at 0."""
     x = places(figure)[0] if figure["drawn"] != "fold" else np.arange(figure["columns"] + 1) * WIDTH / figure["columns"]
     rules = "".join(f'<path class="px-layer" d="M{at:.1f},0V{tall}"/>' for at in x[:: -(-len(x) // MOST)])
+    rules += _zero(figure, tall) if figure["drawn"] == "threads" and np.prod(figure["span"]) < 0 else ""
     return rules + "".join(
         f'<path class="px-{figure["drawn"]}" style="--px-at:{100 * at:.1f}%" d="{d}"/>'
         for at, d in zip(shares(figure), paths(figure))
@@ -173,11 +174,14 @@ def _starred(figure: dict, tall: int) -> str:
 
 def _stepped(figure: dict, tall: int) -> str:
     """Steps of a sum, over the line where it began."""
-    low, high = figure["span"]
-    zero = tall - EDGE - (0 - low) / (high - low) * (tall - 2 * EDGE)
     looks = 'px-step" style="--px-at:100%', 'px-step" style="--px-at:0%', "px-run"
     steps = "".join(f'<path class="px-waterfall {look}" d="{d}"/>' for look, d in zip(looks, paths(figure)))
-    return f'<path class="px-layer" d="M0,{zero:.1f}H{WIDTH}"/>{steps}'
+    return _zero(figure, tall) + steps
+
+
+def _zero(figure: dict, tall: int) -> str:
+    low, high = figure["span"]
+    return f'<path class="px-zero" d="M0,{tall - EDGE + low / (high - low) * (tall - 2 * EDGE):.1f}H{WIDTH}"/>'
 
 
 def _woven(figure: dict, tall: int) -> str:

@@ -38,7 +38,8 @@ _STYLE = f"""{_TEXT} {{ display: none }}
 # Of the figures that we draw, as explore.css has them in a page.
 _MIX = "color-mix(in oklch decreasing hue, var(--px-C1) var(--px-at), var(--px-C0))"
 _DRAWN = f"""<style>path {{ fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linecap: round }}
-.px-layer {{ stroke: var(--px-grid); stroke-width: 1 }} .px-run {{ stroke: var(--px-muted); stroke-dasharray: 2 3 }}
+.px-layer {{ stroke: var(--px-grid); stroke-width: 1 }} .px-zero {{ stroke: var(--px-muted); stroke-width: 1 }}
+.px-run {{ stroke: var(--px-muted); stroke-dasharray: 2 3 }}
 .px-threads, .px-fold, .px-dot {{ stroke: {_MIX} }} .px-fold {{ stroke-width: 1.1 }} .px-dot {{ stroke-width: 15 }}
 .px-wedge, .px-step {{ fill: {_MIX} }} .px-wedge {{ opacity: 0.35 }} .px-river {{ fill: var(--px-C5) }}
 text {{ font: 15px sans-serif; fill: var(--px-ink) }}</style>"""
