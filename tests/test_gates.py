@@ -497,3 +497,52 @@ def test_a_loop_that_runs_longer_is_told_of():
         assert torch.equal(model(X, 2), model.block(X))
         with pytest.raises(RuntimeError, match="adds for time 3 in one run, more often"):
             model(X, 3)
+
+
+def test_the_books_questions_of_a_model_are_answered_as_by_hand():
+    model = made("GPT2").requires_grad_(False)
+    gates = switches(model, TOKENS)
+    found = gates.measured(lambda: model(TOKENS, labels=TOKENS).loss)
+    assert not any(p.requires_grad for p in model.parameters())
+
+    model.requires_grad_()
+    written, blocks = [], model.transformer.h
+    hooks = [part.register_forward_hook(lambda *run: written.append(run[-1])) for h in blocks for part in (h.attn, h.mlp)]
+    out = model(TOKENS, labels=TOKENS, output_hidden_states=True)
+    for hook in hooks:
+        hook.remove()
+    written = [each[0] if isinstance(each, tuple) else each for each in written]
+    streams = out.hidden_states[:3]  # before each block, where its attention is added
+    slopes = torch.autograd.grad(out.loss, streams)
+    norms = [each.norm() for each in slopes]
+    for layer, (stream, norm) in enumerate(zip(streams, norms)):
+        beside = written[2 * layer].norm() / stream.norm()
+        first, here = (each - each.mean(0) for each in (streams[0], stream))
+        assert found["branch / stream"][2 * layer] == pytest.approx(beside.item(), rel=1e-5)
+        assert found["left of x"][2 * layer] == pytest.approx(
+            torch.cosine_similarity(first.flatten(), here.flatten(), 0).item(), rel=1e-5
+        )
+        rise = found["gradient"][2 * layer] / found["gradient"][0]
+        assert rise == pytest.approx((norm / norms[0]).item(), rel=1e-4)
+    assert found["gradient"][-1] == 1
+
+    nothing = blocks[1].mlp.register_forward_hook(lambda *run: 0 * run[-1])
+    with torch.no_grad():
+        rise = model(TOKENS, labels=TOKENS).loss - out.loss
+    nothing.remove()
+    assert found["no branch"][3] == pytest.approx(rise.item(), abs=1e-6)
+    assert (found["no skip"] != 0).all()
+    gates.branch[[1, 4]] = 0
+    with pytest.raises(ValueError, match=r"measured: gates \[1, 4\] are not 1"):
+        gates.measured(lambda: out.loss)
+
+
+def test_a_stream_of_another_shape_is_not_compared_with_the_first():
+    model = made("ResNet")
+    gates = switches(model, IMAGES)
+    found = gates.measured(lambda: model(IMAGES).pooler_output.square().mean())
+    assert found["left of x"].isnan().tolist() == [False, True, True]
+    assert found["left of x"][0] == pytest.approx(1)
+    assert found["branch / stream"].isfinite().all() and found["gradient"].isfinite().all()
+    with pytest.raises(ValueError, match="measured: the loss has shape .*; expected a scalar"):
+        gates.measured(lambda: model(IMAGES).pooler_output)
