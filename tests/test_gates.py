@@ -507,7 +507,8 @@ def test_the_books_questions_of_a_model_are_answered_as_by_hand():
 
     model.requires_grad_()
     written, blocks = [], model.transformer.h
-    hooks = [part.register_forward_hook(lambda *run: written.append(run[-1])) for h in blocks for part in (h.attn, h.mlp)]
+    parts = [part for block in blocks for part in (block.attn, block.mlp)]
+    hooks = [part.register_forward_hook(lambda *run: written.append(run[-1])) for part in parts]
     out = model(TOKENS, labels=TOKENS, output_hidden_states=True)
     for hook in hooks:
         hook.remove()

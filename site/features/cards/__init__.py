@@ -25,7 +25,7 @@ THREAD = re.compile(r'<path class="px-threads" style="--px-at:([\d.]+%)" d="([^"
 STEP = re.compile(r"c[^c]*?(-?[\d.]+),(-?[\d.]+)(?=[chVZ])")
 THREADS = 8  # of a miniature, at most
 PREVIEWS = sorted((ROOT / "images" / "chapters").glob("*.png"))  # tools/pictures.py draws them
-ASIDE = re.compile(r'<path class="px-(?:layer|zero)"[^>]*/>|<text .*?</text>', re.S)  # of a drawn figure: hairlines, words
+ASIDE = re.compile(r'<path class="px-(?:layer|zero)"[^>]*/>|<text .*?</text>', re.S)  # hairlines, words
 COLOUR = re.compile(r"(?:fill|stroke): (var\(--px-(?!grid|muted)\w+\))")
 
 
