@@ -230,3 +230,13 @@ def test_an_answer_quotes_what_its_chapters_print(page):
         assert [number for number in numbers if number not in shown] == [], answer
         checked += len(numbers)
     assert checked > 20 and len([answer for answer in answers if "*Evidence:*" in answer]) > 25
+
+
+def test_each_reading_leads_to_the_lab_note_with_its_table(site):
+    pages = {page.stem: soup(page) for page in (site / "chapters").glob("*.html")}
+    links = pages[STEM].select(".px-claims li a")
+    assert len(links) > 200
+    for link in links:
+        stem, heading = link["href"].split(".html#")
+        note = pages[stem].find(id=heading)
+        assert note and note.select_one(".px-measured"), link["href"]
