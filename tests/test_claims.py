@@ -240,3 +240,20 @@ def test_each_reading_leads_to_the_lab_note_with_its_table(site):
         stem, heading = link["href"].split(".html#")
         note = pages[stem].find(id=heading)
         assert note and note.select_one(".px-measured"), link["href"]
+
+
+@pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
+def test_the_tables_keep_what_one_text_says(site_url, open_page, axe, width, theme):
+    page, foreign, errors = open_page(f"{site_url}/chapters/{STEM}.html", width=width, theme=theme)
+    rows = page.locator(".px-claims tbody tr")
+    assert rows.count() == 49 and rows.filter(visible=True).count() == 49
+    page.get_by_label("answers to: why no activation after attention?").check()
+    kept = rows.filter(visible=True).locator("td:first-child").all_inner_texts()
+    assert len(kept) == 6 and sum("activation is missing" in said for said in kept) == 2
+    for choice in page.locator(".px-says input").all()[1:]:
+        choice.check()
+        assert 3 <= rows.filter(visible=True).count() <= 8
+    assert page.evaluate("document.documentElement.scrollWidth") <= width and axe(page) == []
+    page.get_by_label("everybody").check()
+    assert rows.filter(visible=True).count() == 49
+    assert foreign == [] and errors == []
