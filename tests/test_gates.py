@@ -9,6 +9,7 @@ import transformers
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from plusx.measure import ask
 from plusx.measure.gates import switches
 
 TOKENS = torch.tensor([[5, 1, 4, 1, 3], [2, 7, 1, 8, 2]])
@@ -502,7 +503,7 @@ def test_a_loop_that_runs_longer_is_told_of():
 def test_the_books_questions_of_a_model_are_answered_as_by_hand():
     model = made("GPT2").requires_grad_(False)
     gates = switches(model, TOKENS)
-    found = gates.measured(lambda: model(TOKENS, labels=TOKENS).loss)
+    found = ask(gates, lambda: model(TOKENS, labels=TOKENS).loss)
     assert not any(p.requires_grad for p in model.parameters())
 
     model.requires_grad_()
@@ -534,16 +535,16 @@ def test_the_books_questions_of_a_model_are_answered_as_by_hand():
     assert found["no branch"][3] == pytest.approx(rise.item(), abs=1e-6)
     assert (found["no skip"] != 0).all()
     gates.branch[[1, 4]] = 0
-    with pytest.raises(ValueError, match=r"measured: gates \[1, 4\] are not 1"):
-        gates.measured(lambda: out.loss)
+    with pytest.raises(ValueError, match=r"ask: gates \[1, 4\] are not 1"):
+        ask(gates, lambda: out.loss)
 
 
 def test_a_stream_of_another_shape_is_not_compared_with_the_first():
     model = made("ResNet")
     gates = switches(model, IMAGES)
-    found = gates.measured(lambda: model(IMAGES).pooler_output.square().mean())
+    found = ask(gates, lambda: model(IMAGES).pooler_output.square().mean())
     assert found["left of x"].isnan().tolist() == [False, True, True]
     assert found["left of x"][0] == pytest.approx(1)
     assert found["branch / stream"].isfinite().all() and found["gradient"].isfinite().all()
-    with pytest.raises(ValueError, match="measured: the loss has shape .*; expected a scalar"):
-        gates.measured(lambda: model(IMAGES).pooler_output)
+    with pytest.raises(ValueError, match="ask: the loss has shape .*; expected a scalar"):
+        ask(gates, lambda: model(IMAGES).pooler_output)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from browser import PLAYGROUND, SAMPLES, serve
 from offline import WORKER, offer_to_keep
-from test_site import explorers, press_until_changed, ready
+from test_site import explorers, in_lab, press_until_changed, ready
 
 KEPT = "Kept. The book opens here without a network."
 NEWER = "Kept. A new edition is here too, and opens once all pages of the book were closed."
@@ -47,6 +47,8 @@ def test_a_kept_book_works_when_the_network_is_gone(copied, open_page):
     for name in [*SAMPLES, "chapters/glossary.html", "search.html"]:
         page.goto(f"{copied.url}/{name}")
         ready(page)
+        if name in SAMPLES:
+            in_lab(page)
         for root in explorers(page):
             press_until_changed(page, root, root.locator(".px-result").text_content())
     page.goto(f"{copied.url}/{PLAYGROUND}")

@@ -76,13 +76,12 @@ def test_as_html_words_are_escaped_and_numbers_stand_on_the_right():
 
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
 def test_a_page_reads_it_as_a_table_and_scrolls_none_but_it(site, site_url, open_page, axe, width, theme):
-    """In place of a chapter's first output that is no explorer, so that the looks are those of the book."""
+    """Before a chapter's lab notes, so that the looks are those of the book."""
     wide = Table("wide", *(["wide"] * 8))
     wide.row(*range(100_000, 100_008))
     book = BeautifulSoup((site / "chapters" / "01-f-of-x-plus-x.html").read_text(), "html.parser")
     tables = BeautifulSoup(TABLE._repr_html_() + wide._repr_html_(), "html.parser")
-    outputs = book.select(".cell_output .output")
-    next(each for each in outputs if not each.select_one(".plusx-explore")).replace_with(tables)
+    book.select_one("#lab-notes").insert_before(tables)
     page, _, _ = open_page(f"{site_url}/404.html", width=width, theme=theme)
     page.route("**/tables.html", lambda route: route.fulfill(body=str(book), content_type="text/html"))
     page.goto(f"{site_url}/chapters/tables.html")

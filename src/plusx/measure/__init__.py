@@ -3,6 +3,7 @@
 Here lives nothing that draws: `plusx.show` turns measures into pictures and tables.
 """
 
+from .asked import ask
 from .gates import switches
 from .kept import Disagreement, evidence
 from .paired import difference, ratio
@@ -10,6 +11,7 @@ from .probes import branch_over_stream, gradient_norms, jacobian, left_of_x, nor
 
 __all__ = [
     "Disagreement",
+    "ask",
     "branch_over_stream",
     "difference",
     "evidence",

@@ -108,7 +108,6 @@ class Switches(_Additions):
         super().__init__(model)
         self.streams, self.places, self.times = streams, list(streams), times
         self.skip, self.branch = torch.ones(len(streams)), torch.ones(len(streams))
-        self.watched = None  # of the run in `measured`: place -> what was seen there
 
     def __repr__(self):
         rows = (f"{at:3}  {module or '(the model)'}  {line}" for at, (module, line, _) in enumerate(self.places))
@@ -131,8 +130,6 @@ class Switches(_Additions):
         if place in self.streams:
             self.waiting.discard(place)
             at, stream = self.places.index(place), self.streams[place]
-            if self.watched is not None:
-                self.watched[place] = self._seen(*((b, a) if stream else (a, b)))
             gates = self.skip[at], self.branch[at]
             if not any((gate != 1).any() or gate.requires_grad for gate in gates):
                 return None
@@ -147,70 +144,6 @@ class Switches(_Additions):
                 f"switches: {place.module} adds for time {place.time} in one run, more often than when its additions "
                 f"were found ({place.line}). Find them with these inputs."
             )
-
-    def measured(self, loss):
-        """This book's questions of the model: the question -> an answer for each addition, (len(places),), float64.
-
-        loss: runs the model once and gives its loss, a scalar. It is called 2 len(places) + 1 times, so the model
-        should be in evaluation mode.
-
-        branch / stream: root mean squares of what is added and of what it is added to.
-        left of x: the cosine of the stream with the first one, both without their mean over the first dimension, the
-            batch; NaN where a stream has another shape than the first.
-        gradient: the norm of the loss's at the stream, beside that at the last; NaN where the loss records none.
-        no branch, no skip: how much the loss rises without it.
-
-        RuntimeError: an addition never came. ValueError: the loss is not a scalar, or a gate is not 1.
-        """
-        if (off := (self.branch != 1) | (self.skip != 1)).any():
-            raise ValueError(f"measured: gates {off.nonzero().flatten().tolist()} are not 1; set them to 1 first.")
-        self.watched = {}
-        frozen = [p for p in self.model.parameters() if _differs(p) and not p.requires_grad]
-        try:
-            for weights in frozen:
-                weights.requires_grad_()
-            with torch.enable_grad(), self:
-                whole = loss()
-            if missing := [place for place in self.places if place not in self.watched]:
-                raise RuntimeError(f"measured: the addition in {missing[0].module}, {missing[0].line}, never came.")
-            if whole.ndim:
-                raise ValueError(f"measured: the loss has shape {tuple(whole.shape)}; expected a scalar.")
-            sizes, streams, edges = zip(*(self.watched[place] for place in self.places))
-        finally:
-            self.watched = None
-            for weights in frozen:
-                weights.requires_grad_(False)
-        known = [edge for edge in edges if edge is not None]
-        found = dict(zip(known, torch.autograd.grad(whole, known, allow_unused=True))) if known else {}
-        gradients = torch.tensor([_norm(found.get(edge)) for edge in edges], dtype=torch.float64)
-        first, *_ = apart = [(x - x.mean(0)).flatten() for x in streams]
-        left = [torch.cosine_similarity(first, x, 0).item() if x.shape == first.shape else torch.nan for x in apart]
-        costs = {f"no {name}": self._without(getattr(self, name), loss) - whole.item() for name in ("branch", "skip")}
-        return {
-            "branch / stream": torch.tensor(sizes, dtype=torch.float64),
-            "left of x": torch.tensor(left, dtype=torch.float64),
-            "gradient": gradients / gradients[-1],
-        } | costs
-
-    def _seen(self, stream, branch):
-        size = (branch.detach().double().norm() / stream.detach().double().norm()).item()
-        edge = get_gradient_edge(stream) if stream.requires_grad else None
-        return size, stream.detach().double().clone(), edge  # += may overwrite it
-
-    @torch.no_grad()
-    def _without(self, gates, loss):
-        found = []
-        for at in range(len(gates)):
-            kept = gates[at].clone()
-            gates[at] = 0
-            with self:
-                found.append(loss().item())
-            gates[at] = kept
-        return torch.tensor(found, dtype=torch.float64)
-
-
-def _norm(gradient):
-    return torch.nan if gradient is None else gradient.double().norm().item()
 
 
 def _is_recomputed():

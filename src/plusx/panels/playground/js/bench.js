@@ -59,7 +59,7 @@ export class Bench extends Answer {
     this.largeCaption = make("figcaption", {});
     this.lens = make("div", { class: "pg-lens", tabindex: 0, role: "region", "aria-label": "Logit lens, a table" });
     this.bars = make("ol", { class: "pg-bars" });
-    this.barsTitle = make("h3", {});
+    this.barsTitle = make("h3", { "aria-level": 2 }); // the first of a page, too
     this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
 
     // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
