@@ -54,7 +54,7 @@ def ready(page):
 
 def in_lab(page):
     """All is open, also what stands in lab notes."""
-    page.evaluate("document.documentElement.dataset.reading === 'lab' || plusx.reading()")
+    page.evaluate("document.documentElement.dataset.reading === 'lab' || window.plusx?.reading?.()")
 
 
 def take_over(page):
@@ -154,8 +154,8 @@ FROM_DISK = [*EXPLORING[1::3], LANES, "search.html", "404.html"]
 def test_a_page_works_from_disk_with_the_network_cut(site, file, open_page):
     """Explorer by explorer: the table is the built one, and a key brings another picture in words and label."""
     page, foreign, errors = open_page((site / file).as_uri(), **looks(file))
-    ready(page)
     in_lab(page)
+    ready(page)
     assert_fits(page)
     take_over(page)
     for root in explorers(page):
@@ -376,8 +376,8 @@ def test_in_every_state_each_axis_shows_some_of_what_is_drawn_on_it(site, chapte
 @pytest.mark.parametrize("file", sampled(EXPLORING, SAMPLES[::2]))
 def test_each_control_answers_mouse_and_keyboard(site_url, file, open_page):
     page, _, errors = open_page(f"{site_url}/{file}")
-    ready(page)
     in_lab(page)
+    ready(page)
     take_over(page)
     kinds = set()
     for root in explorers(page):
@@ -504,8 +504,8 @@ CLICK_AT_RANDOM = """async ([seed, clicks]) => {
 def test_what_only_moves_is_not_drawn_anew(site_url, open_page, place, explorer):
     """plotly's full redraw takes twice to three times as long as a toggle should."""
     page, _, errors = open_page(f"{site_url}/chapters/{place}.html")
-    ready(page)
     in_lab(page)
+    ready(page)
     root = page.locator(f"#explore-{explorer}")
     press_until_changed(page, root, picture(root)["words"])  # from now on there is a ghost to move
     page.evaluate("""() => {
@@ -546,8 +546,8 @@ def test_a_line_bears_its_name_where_it_ends_if_that_is_clear(site_url, open_pag
     seen = set()
     for chapter in ("03-shattered-gradients", "09-depth-without-normalisation", "11-the-transformer-layer"):
         page, _, errors = open_page(f"{site_url}/chapters/{chapter}.html", width=width)
-        ready(page)
         in_lab(page)
+        ready(page)
         take_over(page)
         for root in explorers(page):
             for index in indices(root):
@@ -568,8 +568,8 @@ def test_a_line_bears_its_name_where_it_ends_if_that_is_clear(site_url, open_pag
 
 def test_a_link_opens_its_state_and_reset_undoes_it(site_url, sample, open_page):
     page, _, _ = open_page(f"{site_url}/{sample}")
-    ready(page)
     in_lab(page)
+    ready(page)
     root = explorers(page)[-1]
     start = picture(root)
     press_until_changed(page, root, start["words"])
