@@ -126,7 +126,7 @@ def test_the_last_page_lists_what_was_believed_and_forgets_it(site_url, open_pag
         "No, it stays above 0.25",
         "Small but positive ones",
     ]
-    assert found[0][0].startswith("Gradients through depth Take the first net above")
+    assert found[0][0].startswith("Gradients through depth Take the plain net")
     assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
     page.emulate_media(media="print")
     assert rows.count() == 3 and page.get_by_role("button", name="Forget").is_hidden()
