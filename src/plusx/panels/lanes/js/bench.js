@@ -91,7 +91,7 @@ export class Bench extends Results {
     lane.differs = make("p", { class: "pn-note" });
     const other = NAMES.find((each) => each !== name);
     lane.node = make("section", { class: `ln-lane ln-${name}`, "aria-label": `Lane ${name}${of}` },
-      make("h3", {}, `Lane ${name}`),
+      make("h3", { "aria-level": 2 }, `Lane ${name}`),
       lane.differs,
       block,
       stack,
