@@ -46,9 +46,8 @@ def test_a_kept_book_works_when_the_network_is_gone(copied, open_page):
     assert page.evaluate("fetch('chapters/glossary.html').then(answer => answer.ok)")  # the page that was open, too
     for name in [*SAMPLES, "chapters/glossary.html", "search.html"]:
         page.goto(f"{copied.url}/{name}")
+        in_lab(page)
         ready(page)
-        if name in SAMPLES:
-            in_lab(page)
         for root in explorers(page):
             press_until_changed(page, root, root.locator(".px-result").text_content())
     page.goto(f"{copied.url}/{PLAYGROUND}")

@@ -46,10 +46,10 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
 
   /** Show a note where it is spoken of: it is taken out of its list, and goes back when the sheet is closed. */
   function show(note) {
-    const place = document.createComment("");
+    const gap = document.createComment("");
     const close = make("button", { type: "button", class: "px-close", "aria-label": "Close" }, "×");
     const sheet = make("dialog", { class: "px-sheet", "aria-label": note.querySelector("h3").firstChild.textContent }, close);
-    note.replaceWith(place);
+    note.replaceWith(gap);
     sheet.append(note);
     article.append(sheet);
     sheet.addEventListener("click", ({ target }) => {
@@ -58,7 +58,7 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
       if (leaves || target === sheet || target === close) sheet.close();
     });
     sheet.addEventListener("close", () => {
-      place.replaceWith(note);
+      gap.replaceWith(note);
       sheet.remove();
     });
     sheet.showModal();

@@ -7,6 +7,7 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 
 from .gates import Switches
+from .probes import left_of_x, norms
 
 
 def ask(gates, loss):
@@ -35,13 +36,12 @@ def ask(gates, loss):
     finally:
         for weights in frozen:
             weights.requires_grad_(False)
-    if missing := [place for place in gates.places if place not in watched.seen]:
+    if missing := [place for place in gates.places if place in watched.waiting]:
         raise RuntimeError(f"ask: the addition in {missing[0].module}, {missing[0].line}, never came.")
     if whole.ndim:
         raise ValueError(f"ask: the loss has shape {tuple(whole.shape)}; expected a scalar.")
     sizes, streams, edges = zip(*(watched.seen[place] for place in gates.places))
-    first, *_ = apart = [(x - x.mean(0)).flatten() for x in streams]
-    left = [torch.cosine_similarity(first, x, 0).item() if x.shape == first.shape else torch.nan for x in apart]
+    left = [left_of_x([streams[0], x])[1].item() if x.shape == streams[0].shape else torch.nan for x in streams]
     gradients = _gradients(whole, edges)
     costs = {f"no {name}": _without(gates, name, loss) - whole.item() for name in ("branch", "skip")}
     return {
@@ -52,7 +52,7 @@ def ask(gates, loss):
 
 
 class _Watched(Switches):
-    """seen: place -> size of branch beside stream, the stream, and where its gradient arrives."""
+    """seen: place -> size of branch beside stream, the stream as (batch, all else), and where its gradient arrives."""
 
     def __init__(self, model, streams, times):
         super().__init__(model, streams, times)
@@ -61,17 +61,17 @@ class _Watched(Switches):
     def meet(self, place, a, b):
         if place in self.streams:
             stream, branch = (b, a) if self.streams[place] else (a, b)
-            size = (branch.detach().double().norm() / stream.detach().double().norm()).item()
+            size = (norms(branch.double()) / norms(stream.double())).item()
             edge = get_gradient_edge(stream) if stream.requires_grad else None
-            self.seen[place] = size, stream.detach().double().clone(), edge  # += may overwrite it
+            self.seen[place] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
         return super().meet(place, a, b)
 
 
 def _gradients(loss, edges):
     known = [edge for edge in edges if edge is not None]
     found = dict(zip(known, torch.autograd.grad(loss, known, allow_unused=True))) if known else {}
-    norms = [found[edge].double().norm().item() if found.get(edge) is not None else torch.nan for edge in edges]
-    return torch.tensor(norms, dtype=torch.float64)
+    sizes = [norms(found[edge].double()).item() if found.get(edge) is not None else torch.nan for edge in edges]
+    return torch.tensor(sizes, dtype=torch.float64)
 
 
 @torch.no_grad()
