@@ -130,6 +130,19 @@ def test_a_mark_shows_its_note_in_a_sheet_which_gives_it_back(site_url, open_pag
     assert page.evaluate("document.documentElement.scrollWidth") <= width and foreign == [] and errors == []
 
 
+def test_a_link_out_of_a_sheet_closes_it_and_leads_there(site_url, open_page):
+    page, _, errors = open_page(f"{site_url}/{CHAPTERS[8]}")
+    page.locator(".px-evidence[href='#start-and-brake-in-numbers']").first.click()
+    sheet = page.locator(".px-sheet")
+    sheet.locator("a[href^='#start_or_brake?start=larger']").first.click()
+    sheet.wait_for(state="detached")
+    root = page.locator("#explore-start_or_brake")
+    page.wait_for_function(
+        "document.querySelector('#explore-start_or_brake .px-result').innerText.startsWith('Larger')"
+    )
+    assert root.is_visible() and page.locator("#start-and-brake-in-numbers").count() == 1 and errors == []
+
+
 def test_every_mark_leads_to_a_note_and_every_chapter_has_some(site):
     for chapter in CHAPTERS:
         page = soup(site / chapter)
