@@ -9,7 +9,7 @@ from decoding import decode, state
 from test_view import page_of, result, settle  # noqa: F401
 
 from plusx.explore.controls import ExploreError, bind
-from plusx.explore.drawn import paths, shares, told
+from plusx.explore.drawn import paths, shares, still_drawn, told
 from plusx.explore.figures import normalise
 from plusx.explore.saved import saved
 from plusx.explore.states import DEFAULT, Explorer
@@ -264,6 +264,13 @@ def numbers(found):
 
 def assert_drawn(page, **controls):
     np.testing.assert_allclose(numbers(page.evaluate(D)), numbers(expected(**controls)), atol=0.11)
+
+
+@pytest.mark.parametrize("span, there", [((-1, 3), 1), ((-5, 2), 1), ((1, 3), 0)])
+def test_threads_have_a_line_where_a_height_of_nought_is(span, there):
+    _, figure = normalise(threads(torch.zeros(3, 2), "At nought", span), "here")
+    lines = re.findall('class="px-zero" d="M0,([^H]*)H', still_drawn(figure))
+    assert lines == re.findall("^M0,([^h]*)h", paths(figure)[0])[:there]
 
 
 def test_the_still_is_the_picture_and_no_plotly_is_asked_for(page):
