@@ -58,7 +58,7 @@ audit: browser book .venv/audit tests/audit/node_modules/ready
 hub: $(READY) .venv/hub tests/hub/node_modules/ready
 	$(BIN)/pytest -q -s tests/hub/load.py
 
-# What chapters/evidence lacks, or has from other code. `tools/evidence.py --all` measures all, in two hours.
+# What chapters/evidence lacks, or has from other code. `tools/evidence.py --all` measures all, four hours of a core.
 evidence: $(READY)
 	$(BIN)/python tools/evidence.py
 

@@ -248,6 +248,7 @@ def test_a_build_runs_one_seed_again_and_a_changed_number_fails_it(page, capsys)
     file = library.KEPT / "spans.json"
     result = json.loads(file.read_text())
     result["values"][0]["loss"][0] *= 1.01
+    result["seal"] = library.seal(result["values"])
     file.write_text(json.dumps(result))
     with pytest.raises(library.Disagreement, match="spans, seed 0 at the first point: loss is"):
         built(page, SETUP, HELPERS, MEASURE)
@@ -313,6 +314,7 @@ def test_all_is_measured_again_and_medians_must_lie_in_the_kept_range(page):
     point = result["values"][3]
     for least, passes in [(min(point["loss"]) + 1, True), (max(point["loss"]) * 0.9, False)]:
         point["loss"] = [max(each, least) for each in point["loss"]]
+        result["seal"] = library.seal(result["values"])
         file.write_text(json.dumps(result))
         if passes:
             page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="all")
@@ -340,3 +342,36 @@ def test_two_functions_of_one_name_are_refused(tmp_path):
         nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / f"{stem}.ipynb")
     with pytest.raises(ValueError, match="02-two and 01-one both keep 'spans'"):
         tool.decorated(tmp_path)
+
+
+@pytest.mark.parametrize("harm", [lambda text: text[:-20], lambda text: re.sub('"loss": ?.', r"\g<0>1", text, count=1)])
+def test_a_file_that_is_cut_off_or_edited_is_named_and_measured_anew(page, capsys, harm):
+    kept(page, SETUP, HELPERS, MEASURE)
+    file, before = library.KEPT / "spans.json", (library.KEPT / "spans.json").read_text()
+    file.write_text(harm(before))
+    with pytest.raises(library.Disagreement, match="spans.json is cut off, or was edited. Run `make evidence`"):
+        built(page, SETUP, HELPERS, MEASURE)
+    point = next(library.BEGUN.glob("spans-*/3.json"))
+    point.write_text(harm(point.read_text()))
+    capsys.readouterr()
+    kept(page, SETUP, HELPERS, MEASURE)
+    said = capsys.readouterr().out
+    assert re.search(r"of spans-\w+, 3.json is cut off, or was edited, and is measured anew", said)
+    assert "spans: 5 of 6\nspans: 6 of 6" in said and "spans: 4 of 6" not in said
+    assert file.read_text() == before
+
+
+def test_a_full_disk_is_named_and_what_was_kept_before_it_stays(page, monkeypatch):
+    run = library.Evidence.run
+
+    def filled(self, seeds, point):
+        if (point["depth"], point["rate"]) == (2, 0.1):
+            (next(library.BEGUN.glob("spans-*")) / "3.part").symlink_to("/dev/full")  # writing there finds no room
+        return run(self, seeds, point)
+
+    with monkeypatch.context() as scope:
+        scope.setattr(library.Evidence, "run", filled)
+        with pytest.raises(OSError, match=r"spans, point 4 of 6: .*3.json could not be written \(No space left"):
+            kept(page, SETUP, HELPERS, MEASURE)
+    assert sorted(file.name for file in library.BEGUN.glob("spans-*/*")) == ["0.json", "1.json", "2.json"]
+    kept(page, SETUP, HELPERS, MEASURE)

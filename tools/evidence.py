@@ -1,10 +1,14 @@
-"""Make the kept results of chapters/evidence that are missing or outdated, two chapters at a time, and what
-chapters/data/made keeps from a build.
+"""Make the kept results of chapters/evidence that are missing or outdated, and what chapters/data/made keeps from a
+build.
 
-What has been measured lies in _build/evidence, so a stopped run goes on where it was.
+The chapters run here, a few at a time. The points that they measure go to the workers of dask.distributed: one for each
+core, or those of a cluster. What has been measured lies in _build/evidence, so a stopped run goes on where it was.
 """
 
 import argparse
+import collections
+import json
+import logging
 import os
 import re
 import subprocess
@@ -13,13 +17,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+from distributed import Client, LocalCluster
+from tqdm import tqdm
 
 sys.path += [str(Path(__file__).parents[1] / "site" / part) for part in ("build", "features")]
 from panels import keep_made  # noqa: E402
 
 CHAPTERS = Path(__file__).parents[1] / "chapters"
 DECORATED = re.compile(r"^@evidence\(.*?^def (\w+)", re.M | re.S)
-CORES = 2
+POINT = re.compile(r"^(\w+): (\d+) of (\d+)$")
+SETTLED = re.compile(r"^(\w+): [\d,]+ runs .* on one core\.$")
+CORES = os.cpu_count()
+UNKNOWN = 60  # seconds that a function is taken to need that nobody has measured
+SHOWN = 30  # lines of a chapter that failed
 
 
 def decorated(folder: Path) -> dict[Path, list[str]]:
@@ -35,23 +45,95 @@ def decorated(folder: Path) -> dict[Path, list[str]]:
     return functions
 
 
-def make(path: Path, which: str) -> bool:
-    """Run a notebook with what it measures written to the terminal; whether it ran through."""
-    settings = {"PLUSX_EVIDENCE": which, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [Path(sys.executable).with_name("ipython"), path.name], cwd=path.parent, env=os.environ | settings
-    )
-    print(f"{path.stem}: {'done' if done.returncode == 0 else 'FAILED'}", flush=True)
-    return done.returncode == 0
+class Bar:
+    """How much of all is done and how long the rest takes, by the seconds that each function took last time."""
+
+    def __init__(self, functions: list[str], folder: Path):
+        self.seconds = {name: self.last(folder / f"{name}.json") for name in functions}
+        self.done = {}  # function -> how many of its points
+        form = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left"
+        self.bar = tqdm(total=sum(self.seconds.values()), bar_format=form, disable=None, smoothing=0.05)
+
+    @staticmethod
+    def last(file: Path) -> float:
+        try:
+            return max(json.loads(file.read_text())["seconds"], 1)
+        except (OSError, ValueError):
+            return UNKNOWN
+
+    def hear(self, line: str) -> None:
+        """A line of a notebook: what was done before it began is no part of the whole."""
+        if found := POINT.match(line):
+            name, done, of = found[1], int(found[2]), int(found[3])
+            share = self.seconds.get(name, 0) / of
+            if name in self.done:
+                self.bar.update((done - self.done[name]) * share)
+            else:
+                self.bar.total -= done * share
+            self.done[name] = done
+        elif (found := SETTLED.match(line)) and found[1] not in self.done:
+            self.bar.total -= self.seconds.get(found[1], 0)
+            self.bar.refresh()
+
+
+def make(path: Path, settings: dict, bar: Bar, running: set) -> bool:
+    """Run a notebook; whether it ran through. A line when it is done, and its last ones if it failed."""
+    ipython = Path(sys.executable).with_name("ipython")
+    process = subprocess.Popen(
+        [ipython, "--colors=NoColor", path.name],
+        cwd=path.parent, env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    running.add(process)
+    last = collections.deque(maxlen=SHOWN)
+    for line in process.stdout:
+        last.append(line)
+        bar.hear(line.rstrip())
+    done = process.wait() == 0
+    tqdm.write(f"{path.stem}: done" if done else f"{''.join(last)}{path.stem}: FAILED", file=sys.stdout)
+    sys.stdout.flush()
+    return done
+
+
+def connect(address: str | None, workers: int) -> tuple[str, str]:
+    """(scheduler's address, its dashboard's) of a cluster that is there, or of one in this machine for the while."""
+    if address is None:
+        here = LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+        )
+        return here.scheduler_address, here.dashboard_link
+    try:
+        with Client(address, timeout=10) as there:
+            return address, there.dashboard_link
+    except OSError as fault:
+        raise SystemExit(f"evidence: no scheduler answers at {address}; expected one as tcp://HOST:8786.") from fault
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("chapters", nargs="*", type=Path, help="notebooks; without any, all")
     parser.add_argument("--all", action="store_true", help="measure all, and compare with what is kept")
-    which = "all" if parser.parse_args().all else "make"
-    with ThreadPoolExecutor(CORES) as pool:
-        done = list(pool.map(lambda path: make(path, which), decorated(CHAPTERS)))
-    keep_made()
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of dask.distributed; without it, one starts here")
+    parser.add_argument("--workers", type=int, default=CORES, help="if it starts here (default: one for each core)")
+    given = parser.parse_args()
+    functions = decorated(CHAPTERS)
+    if given.chapters:
+        functions = {path: names for path, names in functions.items() if path in map(Path.resolve, given.chapters)}
+    scheduler, dashboard = connect(given.scheduler, given.workers)
+    print(f"{sum(map(len, functions.values()))} results of {len(functions)} chapters; {dashboard}", flush=True)
+    settings = dict(PLUSX_EVIDENCE="all" if given.all else "make", PLUSX_SCHEDULER=scheduler, OMP_NUM_THREADS="1")
+    bar, running = Bar([name for names in functions.values() for name in names], CHAPTERS / "evidence"), set()
+    longest = sorted(functions, key=lambda path: -sum(bar.seconds[name] for name in functions[path]))
+    with ThreadPoolExecutor(CORES + 1) as pool:
+        try:
+            done = list(pool.map(lambda path: make(path, settings, bar, running), longest))
+        except KeyboardInterrupt:
+            for each in running:
+                each.kill()
+            print("Stopped. What is measured is kept, and the next run goes on from there.", flush=True)
+            os._exit(130)  # at once: the workers end with this process
+    bar.bar.close()
+    if not given.chapters:
+        keep_made()
     return 0 if all(done) else 1
 
 

@@ -2,7 +2,8 @@
 where that takes no more than a second.
 
 Here lives when a kept result may be shown. What it depends on is told by `plusx.measure.sources`, what may be said of
-two arms by `plusx.measure.paired`, and tools/evidence.py makes what is missing.
+two arms by `plusx.measure.paired`, and tools/evidence.py makes what is missing, on the workers of
+`plusx.measure.cluster` where PLUSX_SCHEDULER has the address of their scheduler.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..training.sidebyside import progress, without_bars
+from ..training.sidebyside import without_bars
 from .sources import sources
 
 ROOT = Path(__file__).parents[3]
@@ -95,7 +96,7 @@ class Evidence:
             grid=json.loads(json.dumps(grid)),
         )
         self.file = KEPT / f"{self.name}.json"
-        self.kept = json.loads(self.file.read_text()) if self.file.exists() else None
+        self.kept, self.fault = read(self.file)
 
     def settle(self, ask):
         """See that the kept result is that of this page, or measure; PLUSX_EVIDENCE is set by tools/evidence.py."""
@@ -133,7 +134,7 @@ class Evidence:
     def change(self):
         """Why the kept result is not that of this page, in words; empty if it is."""
         if self.kept is None:
-            return f"there is no kept result {self.file.name}"
+            return self.fault
         then = self.kept["made_by"]
         if then["code"] != self.made_by["code"]:
             names = sorted(dict(then["code"].items() ^ self.made_by["code"].items()))
@@ -155,26 +156,71 @@ class Evidence:
                 )
         return {name: _rounded(values.tolist()) for name, values in given.items()}
 
+    def timed(self, point):
+        """What is kept of one point: its values, and the seconds of one core that they took."""
+        start = time.process_time()
+        values = self.run(self.seeds, point)
+        return dict(values=values, seconds=time.process_time() - start)
+
     def measure(self):
-        """All points; those that an earlier run of the same code has left are read."""
+        """All points; those that an earlier run of the same code has left are read.
+
+        OSError: a point could not be written; what was written before it stays.
+        """
         folder = BEGUN / f"{self.name}-{hashlib.sha256(json.dumps(self.made_by).encode()).hexdigest()[:12]}"
         folder.mkdir(parents=True, exist_ok=True)
-        done = []
-        for number, point in enumerate(progress(self.points)):
-            file = folder / f"{number}.json"
-            if not file.exists():
-                start = time.process_time()
-                values = self.run(self.seeds, point)
-                part = file.with_suffix(".part")
-                part.write_text(json.dumps(dict(values=values, seconds=time.process_time() - start)))
-                part.rename(file)
-            done.append(json.loads(file.read_text()))
-        seconds = round(sum(each["seconds"] for each in done))
-        return dict(made_by=self.made_by, seconds=seconds, values=[each["values"] for each in done])
+        done = {}
+        for number in range(len(self.points)):
+            result, fault = read(folder / f"{number}.json")
+            if result:
+                done[number] = result
+            elif (folder / f"{number}.json").exists():
+                print(f"{self.name}: of {folder.name}, {fault}, and is measured anew.")
+        missing = {number: point for number, point in enumerate(self.points) if number not in done}
+        for number, result in self.counted(len(done), self.each(missing)):
+            done[number] = result
+            self.write(folder / f"{number}.json", result, len(done))
+        seconds = round(sum(each["seconds"] for each in done.values()))
+        return dict(made_by=self.made_by, seconds=seconds, values=[done[n]["values"] for n in range(len(done))])
+
+    def each(self, points):
+        """(number, what is kept of it) of each point, as it comes."""
+        if scheduler := os.environ.get("PLUSX_SCHEDULER"):
+            from .cluster import spread  # the extra `cluster`, which no notebook needs
+
+            yield from spread(scheduler, self, points)
+        else:
+            yield from ((number, self.timed(point)) for number, point in points.items())
+
+    def counted(self, done, results):
+        """Let results through: with a bar and the time left, or with a line each for tools/evidence.py."""
+        if os.environ.get("PLUSX_EVIDENCE"):
+            print(f"{self.name}: {done} of {len(self.points)}", flush=True)
+            for more, result in enumerate(results, 1):
+                yield result
+                print(f"{self.name}: {done + more} of {len(self.points)}", flush=True)
+        else:
+            from tqdm.auto import tqdm  # in a notebook, a widget
+
+            yield from tqdm(results, desc=self.name, initial=done, total=len(self.points))
+
+    def write(self, file, result, done):
+        """One point, whole or not at all."""
+        part = file.with_suffix(".part")
+        try:
+            part.write_text(json.dumps(dict(seal=seal(result["values"]), **result)))
+            part.rename(file)
+        except OSError as fault:
+            part.unlink(missing_ok=True)
+            raise OSError(
+                f"evidence: {self.name}, point {done} of {len(self.points)}: {file} could not be written "
+                f"({fault.strerror}). Those before it are kept; make room, and run it again."
+            ) from fault
 
     def keep(self, asked):
         """Write the result, a line for each point. asked: how many seconds it takes to ask again."""
-        head = json.dumps(dict(made_by=self.made_by, seconds=self.kept["seconds"], asked=asked, values=[]))
+        told = dict(made_by=self.made_by, seconds=self.kept["seconds"], asked=asked, seal=seal(self.kept["values"]))
+        head = json.dumps(dict(**told, values=[]))
         rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in self.kept["values"])
         self.file.parent.mkdir(exist_ok=True)
         self.file.write_text(f"{head[:-2]}\n{rows}\n]}}\n")
@@ -230,6 +276,23 @@ class Evidence:
         """The point with the lowest median loss over the values of one argument, such as the learning rate."""
         found = [self.at(**point, **{over: value}) for value in self.grid[over]]
         return min(found, key=lambda each: np.median(each.loss))
+
+
+def read(file):
+    """(what a file keeps, "") or (None, what is wrong with it)."""
+    if not file.exists():
+        return None, f"there is no kept result {file.name}"
+    try:
+        found = json.loads(file.read_text())
+        whole = found["seal"] == seal(found["values"])
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    return (found, "") if whole else (None, f"{file.name} is cut off, or was edited")
+
+
+def seal(values):
+    """A hash by which values tell that they are as they were written."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:12]
 
 
 def _selects(factor):
