@@ -45,7 +45,8 @@ links: book
 	$(BIN)/jupyter-book build . --builder linkcheck -q
 
 bench: browser book
-	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py
+	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py \
+		tests/bench_evidence.py
 
 # Lighthouse measures time, so it has the machine to itself.
 audit: browser book .venv/audit tests/audit/node_modules/ready

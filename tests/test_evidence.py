@@ -375,3 +375,17 @@ def test_a_full_disk_is_named_and_what_was_kept_before_it_stays(page, monkeypatc
             kept(page, SETUP, HELPERS, MEASURE)
     assert sorted(file.name for file in library.BEGUN.glob("spans-*/*")) == ["0.json", "1.json", "2.json"]
     kept(page, SETUP, HELPERS, MEASURE)
+
+
+def test_a_larger_grid_is_kept_beside_and_the_page_has_both(page):
+    asked = dict(name="spans", seeds=6, grid={"depth": [3]})
+    page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked))
+    spans = built(page, SETUP, HELPERS, MEASURE).spans
+    assert len(spans.at(depth=2, rate=0.1).loss) == 4
+    torch.testing.assert_close(spans.larger.at(depth=3, rate=0.2).loss, torch.arange(6) * 2.0 + 3)
+    assert spans.larger.best("rate", depth=3).rate == 0.2
+    with pytest.raises(library.Disagreement, match="spans.larger: .* another deepest. Run tools/evidence.py --larger"):
+        kept(page, SETUP, HELPERS.replace("x * SCALE", "x * 2 * SCALE"), MEASURE).spans.larger  # noqa: B018
+    with pytest.raises(ValueError, match="spans: no argument width; there are depth, rate, steps"):
+        asked = dict(name="spans", seeds=6, grid={"width": [3]})
+        page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked))

@@ -114,13 +114,22 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="measure all, and compare with what is kept")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of dask.distributed; without it, one starts here")
     parser.add_argument("--workers", type=int, default=CORES, help="if it starts here (default: one for each core)")
+    parser.add_argument("--larger", metavar="FUNCTION", help="measure this one over another grid too, kept in larger/")
+    parser.add_argument("--seeds", type=int, help="of --larger (default: as the chapter has)")
+    parser.add_argument("--grid", type=json.loads, default={}, help='of --larger: JSON as {"blocks": [9, 18]}')
     given = parser.parse_args()
     functions = decorated(CHAPTERS)
+    if given.larger:
+        given.chapters = [path.resolve() for path, names in functions.items() if given.larger in names]
+        if not given.chapters:
+            parser.error(f"no chapter keeps a function {given.larger!r}")
     if given.chapters:
         functions = {path: names for path, names in functions.items() if path in map(Path.resolve, given.chapters)}
     scheduler, dashboard = connect(given.scheduler, given.workers)
     print(f"{sum(map(len, functions.values()))} results of {len(functions)} chapters; {dashboard}", flush=True)
     settings = dict(PLUSX_EVIDENCE="all" if given.all else "make", PLUSX_SCHEDULER=scheduler, OMP_NUM_THREADS="1")
+    if given.larger:
+        settings["PLUSX_LARGER"] = json.dumps(dict(name=given.larger, seeds=given.seeds, grid=given.grid))
     bar, running = Bar([name for names in functions.values() for name in names], CHAPTERS / "evidence"), set()
     longest = sorted(functions, key=lambda path: -sum(bar.seconds[name] for name in functions[path]))
     with ThreadPoolExecutor(CORES + 1) as pool:

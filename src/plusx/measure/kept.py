@@ -55,6 +55,9 @@ def evidence(seeds, ask=True, **grid):
         result = Evidence(function, seeds, grid)
         result.settle(ask)
         print(result)
+        asked = json.loads(os.environ.get("PLUSX_LARGER", "{}"))  # by tools/evidence.py --larger
+        if asked.get("name") == result.name:
+            result.enlarge(asked["seeds"], asked["grid"])
         return result
 
     return settled
@@ -84,7 +87,7 @@ class LastBit(TorchDispatchMode):
 class Evidence:
     """What a function measured at every point of a grid; calling it calls the function."""
 
-    def __init__(self, function, seeds, grid):
+    def __init__(self, function, seeds, grid, folder=None):
         self.function, self.name, self.grid = function, function.__name__, grid
         self.seeds = list(range(seeds))
         self.points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
@@ -95,7 +98,7 @@ class Evidence:
             seeds=seeds,
             grid=json.loads(json.dumps(grid)),
         )
-        self.file = KEPT / f"{self.name}.json"
+        self.file = (folder or KEPT) / f"{self.name}.json"
         self.kept, self.fault = read(self.file)
 
     def settle(self, ask):
@@ -117,6 +120,35 @@ class Evidence:
             if built:
                 raise Disagreement(f"{fault} If that is right, remove {self.file.name} and run `make evidence`.")
             print(fault)
+
+    @property
+    def larger(self):
+        """The same function over a larger grid, that no build asks again.
+
+        Disagreement: none is kept, or it is outdated.
+        """
+        seeds, grid = len(self.seeds), self.grid
+        file = KEPT / "larger" / self.file.name
+        if file.exists():
+            made_by = json.loads(file.read_text())["made_by"]
+            seeds, grid = made_by["seeds"], made_by["grid"]
+        found = Evidence(self.function, seeds, grid, KEPT / "larger")
+        if change := found.change():
+            raise Disagreement(f"{self.name}.larger: {change}. Run tools/evidence.py --larger {self.name}.")
+        return found
+
+    def enlarge(self, seeds, grid):
+        """Measure over this grid, with the page's own values for arguments that it does not name.
+
+        ValueError: it names what is no argument.
+        """
+        if unknown := grid.keys() - self.grid.keys():
+            raise ValueError(f"{self.name}: no argument {', '.join(unknown)}; there are {', '.join(self.grid)}.")
+        made = Evidence(self.function, seeds or len(self.seeds), self.grid | grid, KEPT / "larger")
+        if made.change():
+            made.kept = made.measure()
+            made.keep(made.kept["seconds"])
+        print(made)
 
     def __call__(self, seeds, **point):
         return self.function(seeds, **point)
@@ -222,7 +254,7 @@ class Evidence:
         told = dict(made_by=self.made_by, seconds=self.kept["seconds"], asked=asked, seal=seal(self.kept["values"]))
         head = json.dumps(dict(**told, values=[]))
         rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in self.kept["values"])
-        self.file.parent.mkdir(exist_ok=True)
+        self.file.parent.mkdir(exist_ok=True, parents=True)
         self.file.write_text(f"{head[:-2]}\n{rows}\n]}}\n")
 
     def again(self):
