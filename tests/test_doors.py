@@ -3,6 +3,8 @@
 Each is the real program. What explorers show there is compared with what torch computes here.
 """
 
+import contextlib
+import io
 import re
 import shutil
 import subprocess
@@ -16,6 +18,7 @@ from lab import (
     DRAWN,
     HAS_TABLES,
     NO_KERNEL,
+    assert_shows,
     cells_with,
     explorers_of,
     jupyter_lab,
@@ -117,6 +120,58 @@ def test_voila_shows_a_chapter_on_a_slow_machine(served, explorers, open_page):
         assert [address for address in foreign if "/fontawesome-free@" not in address] == []
 
 
+THREADS = """import torch
+from plusx.explore import explore
+from plusx.show import threads
+
+@explore(cut=["none", 1, 2, "all"], a=[0.0, 1.0, 2.0])
+def drawn(cut, a=1.0):
+    x = torch.arange(-2.0, 3)
+    if a == 2:
+        raise ValueError("no picture of two")
+    heights = torch.stack([x, x * (cut not in (1, "all")) + a / 4, x * (cut in ("none", 1)) - a])
+    return threads(heights, f"cut {cut}, a {a:g}", (-3, 3), skip=("cut", cut))
+"""
+
+
+@pytest.fixture(scope="module")
+def threads():
+    namespace = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(THREADS, namespace)
+    return namespace["drawn"]
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A folder with threads, one of whose settings has no picture."""
+    folder = tmp_path_factory.mktemp("drawn")
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=[new_code_cell(THREADS)], metadata=kernel), folder / "threads.ipynb")
+    return folder
+
+
+@pytest.mark.parametrize("door", ["notebook 7", "voila"])
+def test_threads_answer_and_a_state_that_fails_says_so(door, drawn, threads, open_page):
+    with (voila if door == "voila" else notebook_7)(drawn) as url:
+        page, _, _ = open_page("about:blank", solid=False)
+        page.set_default_timeout(30_000)
+        if door == "voila":
+            page.goto(f"{url}/voila/render/threads.ipynb")
+        else:
+            assert run_all(page, url, "threads.ipynb", door="notebooks") == []
+        panel = page.locator(".plusx-explore")
+        assert_shows(panel, threads, threads.start)
+        panel.get_by_role("switch", name="Skip around layer 2").click()
+        assert_shows(panel, threads, (2, 1))
+        panel.get_by_text("2.0", exact=True).click()
+        panel.locator("[role=alert]").get_by_text("no picture of two").wait_for()
+        assert_shows(panel, threads, (2, 1))
+        panel.get_by_text("0.0", exact=True).click()
+        assert_shows(panel, threads, (2, 0))
+        assert panel.locator("[role=alert]").inner_text() == ""
+
+
 # ---- without a kernel: what a file keeps -------------------------------------------------------------------------
 
 
@@ -146,7 +201,18 @@ def test_nbconvert_shows_what_the_file_keeps(executed, explorers, open_page):
     assert [url for url in foreign if "require" not in url and "mathjax" not in url] == []  # nbconvert's own two
     page, _, _ = open_page((executed / "with.html").as_uri(), solid=False)
     assert page.locator(f"script[type='{WIDGET}']").count() == 2
-    assert page.get_by_text("up to this cell").filter(visible=True).count() == 0
+    assert_still(page, explorers[0])  # no widget came: its script is on a CDN
+    came = "script => script.insertAdjacentHTML('beforebegin', '<div class=widget-subarea><div>A widget</div></div>')"
+    page.locator(f"script[type='{WIDGET}']").first.evaluate(came)
+    assert page.get_by_text("A widget").is_visible()
+    assert page.get_by_text("up to this cell").filter(visible=True).count() == 1  # the playground's
+
+
+def test_what_nbconvert_runs_has_a_picture_where_there_is_no_network(drawn, threads, open_page):
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--log-level=ERROR"]
+    subprocess.run([*command, drawn / "threads.ipynb"], check=True)
+    page, _, _ = open_page((drawn / "threads.html").as_uri(), solid=False)
+    assert_still(page, threads)
 
 
 @pytest.mark.audit
