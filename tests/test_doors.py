@@ -3,8 +3,6 @@
 Each is the real program. What explorers show there is compared with what torch computes here.
 """
 
-import contextlib
-import io
 import re
 import shutil
 import subprocess
@@ -18,8 +16,10 @@ from lab import (
     DRAWN,
     HAS_TABLES,
     NO_KERNEL,
+    THREADS,
     assert_shows,
     cells_with,
+    explorer_of,
     explorers_of,
     jupyter_lab,
     loss_without,
@@ -120,26 +120,9 @@ def test_voila_shows_a_chapter_on_a_slow_machine(served, explorers, open_page):
         assert [address for address in foreign if "/fontawesome-free@" not in address] == []
 
 
-THREADS = """import torch
-from plusx.explore import explore
-from plusx.show import threads
-
-@explore(cut=["none", 1, 2, "all"], a=[0.0, 1.0, 2.0])
-def drawn(cut, a=1.0):
-    x = torch.arange(-2.0, 3)
-    if a == 2:
-        raise ValueError("no picture of two")
-    heights = torch.stack([x, x * (cut not in (1, "all")) + a / 4, x * (cut in ("none", 1)) - a])
-    return threads(heights, f"cut {cut}, a {a:g}", (-3, 3), skip=("cut", cut))
-"""
-
-
 @pytest.fixture(scope="module")
 def threads():
-    namespace = {}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(THREADS, namespace)
-    return namespace["drawn"]
+    return explorer_of(THREADS)
 
 
 @pytest.fixture(scope="module")
