@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from decoding import decode, state
+from test_palette import contrast
 from test_view import page_of, result, settle  # noqa: F401
 
 from plusx.explore.controls import ExploreError, bind
@@ -264,6 +265,31 @@ def numbers(found):
 
 def assert_drawn(page, **controls):
     np.testing.assert_allclose(numbers(page.evaluate(D)), numbers(expected(**controls)), atol=0.11)
+
+
+# What a thread has on the page: its colour between both ends of the scale, of which 0.85 covers the ground.
+STROKES = """thread => {
+  const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const of = (colour) => {
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data];
+  };
+  const ground = of(getComputedStyle(thread.closest('.plusx-explore')).getPropertyValue('--px-page'));
+  const { strokeOpacity } = getComputedStyle(thread);
+  return [ground, ...Array.from({ length: 21 }, (_, at) => {
+    thread.style.setProperty('--px-at', `${5 * at}%`);
+    return of(getComputedStyle(thread).stroke).map((part, i) => part * strokeOpacity + ground[i] * (1 - strokeOpacity));
+  })].map((colour) => '#' + colour.slice(0, 3).map((part) => Math.round(part).toString(16).padStart(2, '0')).join(''));
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_thread_of_any_colour_stands_out_from_the_page(page, theme):
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    ground, *colours = page.locator(".px-threads").first.evaluate(STROKES)
+    assert len({*colours}) > 15
+    assert min(contrast(colour, ground) for colour in colours) >= 3
 
 
 @pytest.mark.parametrize("span, there", [((-1, 3), 1), ((-5, 2), 1), ((1, 3), 0)])

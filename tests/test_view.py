@@ -456,6 +456,27 @@ def test_play_waits_for_a_kernel_and_stops_where_it_fails(hosted):
 # ---- the diagram ---------------------------------------------------------------------------------------------------
 
 
+GROUND = "part => getComputedStyle(part, {}).backgroundColor"
+
+
+def test_where_colours_are_forced_what_is_chosen_still_shows(page_of):
+    page, _ = page_of(curve, **CONTROLS)
+    page.emulate_media(forced_colors="active")
+    options = page.locator(".px-radio span")
+    chosen, other = (options.nth(at).evaluate(GROUND.format("null")) for at in (0, 1))
+    assert chosen != other
+    switch, knob = page.locator(".px-switch input"), GROUND.format("'::before'")
+    on = switch.evaluate(GROUND.format("null"))
+    assert switch.evaluate(knob) != on
+    switch.click()
+    off = switch.evaluate(GROUND.format("null"))
+    assert off != on and switch.evaluate(knob) != off
+    pin = page.get_by_role("button", name="Pin")
+    before = pin.evaluate(GROUND.format("null"))
+    pin.click()
+    assert page.locator("[aria-pressed=true]").evaluate(GROUND.format("null")) != before
+
+
 def test_a_part_of_the_diagram_presses_its_control_and_follows_it(page_of):
     page, errors = page_of(curve, **CONTROLS)
     skip, kind = page.locator("[data-set=skip]"), page.locator("[data-set=kind]")
