@@ -15,6 +15,7 @@ import nbformat
 import pytest
 import yaml
 from decoding import assert_same, decode, state
+from PIL import Image
 
 from plusx.explore import explore, static
 from plusx.explore.states import Explorer
@@ -65,6 +66,13 @@ def explore_names():
 def test_architecture_fits_on_two_screens_and_names_every_room():
     assert len(ARCHITECTURE.splitlines()) <= 100
     assert [name for name in modules() if name.count(".") == 1 and f"`{name}`" not in ARCHITECTURE] == []
+
+
+def test_readmes_pictures_are_there_small_and_told_in_words_and_one_moves():
+    pictures = re.findall(r"!\[([^]]{40,})\]\((images/[^)]+)\)", README)
+    assert len(pictures) == README.count("![") == 2
+    assert all((ROOT / path).stat().st_size <= 300_000 for _, path in pictures)
+    assert [getattr(Image.open(ROOT / path), "n_frames", 1) > 5 for _, path in pictures] == [True, False]
 
 
 def test_every_file_says_at_its_head_what_it_is_for():
