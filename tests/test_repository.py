@@ -72,7 +72,9 @@ def test_readmes_pictures_are_there_small_and_told_in_words_and_one_moves():
     pictures = re.findall(r"!\[([^]]{40,})\]\((images/[^)]+)\)", README)
     assert len(pictures) == README.count("![") == 2
     assert all((ROOT / path).stat().st_size <= 300_000 for _, path in pictures)
-    assert [getattr(Image.open(ROOT / path), "n_frames", 1) > 5 for _, path in pictures] == [True, False]
+    for (_, path), moves in zip(pictures, [True, False]):
+        with Image.open(ROOT / path) as picture:
+            assert (getattr(picture, "n_frames", 1) > 5) == moves
 
 
 def test_every_file_says_at_its_head_what_it_is_for():

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "site" / "build"))
 from chromium import chromium  # noqa: E402
 
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-partial-raster"]  # the same pixels each time
 SIZE = {"width": 1200, "height": 630}  # of a preview, in pixels
 CUTS = (None, 9, 8)  # of the switches: the skip of layer 5, and its branch
 # The first page's title, its sentence and its net, and nothing else.
@@ -77,7 +78,7 @@ def draw_threads(page, file):
         was, now = now, root.evaluate(ways)
         for share in SHARES:
             page.evaluate(MOVE, [root.element_handle(), was, now, share])
-            page.wait_for_timeout(100)
+            page.wait_for_timeout(300)
             frames.append(Image.open(io.BytesIO(root.screenshot())).convert("RGB"))
     frames.insert(0, frames.pop())
     palette = frames[len(SHARES)].quantize(40, Image.Quantize.FASTOCTREE)
@@ -88,7 +89,7 @@ def draw_threads(page, file):
 def main():
     images, index = ROOT / "images", ROOT / "_build" / "html" / "index.html"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light", reduced_motion="reduce")
         page.goto(index.as_uri())
         page.add_style_tag(content=".plusx-writer :is(.pn-said, .pn-row) { display: none }")
