@@ -370,6 +370,22 @@ def test_a_hand_may_leave_the_wire_and_the_next_press_counts(page):
     assert result(page) == "cut none, a 1"
 
 
+@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("layers", [12, 16, 30])
+def test_numbers_of_a_wire_stand_beside_one_another_on_a_narrow_page(page_of, layers, width):  # noqa: F811
+    def narrow(cut):
+        return threads(torch.zeros(layers + 1, 2), f"cut {cut}", (-1, 1), skip=("cut", cut))
+
+    page, _ = page_of(narrow, cut=["none", *range(1, layers + 1)])
+    page.set_viewport_size({"width": width, "height": 700})
+    page.add_style_tag(content="body { margin: 0 36px }")  # as in the book
+    seen = page.locator(".px-diagram text:visible").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+    )
+    assert len(seen) > 3
+    assert all(right <= left for (_, right), (left, _) in zip(seen, seen[1:])), seen
+
+
 def test_columns_of_the_wire_are_those_of_the_threads(page):
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})
