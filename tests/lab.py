@@ -88,6 +88,21 @@ HAS_DRAWN = """([root, expected]) => {
 }"""
 
 
+# A drawn explorer, one of whose settings has no picture.
+THREADS = """import torch
+from plusx.explore import explore
+from plusx.show import threads
+
+@explore(cut=["none", 1, 2, "all"], a=[0.0, 1.0, 2.0])
+def drawn(cut, a=1.0):
+    x = torch.arange(-2.0, 3)
+    if a == 2:
+        raise ValueError("no picture of two")
+    heights = torch.stack([x, x * (cut not in (1, "all")) + a / 4, x * (cut in ("none", 1)) - a])
+    return threads(heights, f"cut {cut}, a {a:g}", (-3, 3), skip=("cut", cut))
+"""
+
+
 @contextlib.contextmanager
 def serving(folder: Path, ready: str, *command: str, python=sys.executable):
     """Run a Jupyter server of some Python until `ready` answers; yields its address."""
@@ -197,6 +212,15 @@ def execute(page, command, **options):
 def click_to_redraw(page, cell, control):
     """Milliseconds from a click on `control` to the changed picture, or None if it does not change in 8 s."""
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])
+
+
+def explorer_of(cell):
+    """The one explorer of a cell's code, computed in this process."""
+    namespace = {}
+    with contextlib.redirect_stdout(io.StringIO()):  # a picture's HTML is long
+        exec(cell, namespace)
+    (explorer,) = (each for each in namespace.values() if isinstance(each, Explorer))
+    return explorer
 
 
 @contextlib.contextmanager

@@ -16,7 +16,10 @@ from lab import (
     DRAWN,
     HAS_TABLES,
     NO_KERNEL,
+    THREADS,
+    assert_shows,
     cells_with,
+    explorer_of,
     explorers_of,
     jupyter_lab,
     loss_without,
@@ -117,6 +120,41 @@ def test_voila_shows_a_chapter_on_a_slow_machine(served, explorers, open_page):
         assert [address for address in foreign if "/fontawesome-free@" not in address] == []
 
 
+@pytest.fixture(scope="module")
+def threads():
+    return explorer_of(THREADS)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """A folder with threads, one of whose settings has no picture."""
+    folder = tmp_path_factory.mktemp("drawn")
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=[new_code_cell(THREADS)], metadata=kernel), folder / "threads.ipynb")
+    return folder
+
+
+@pytest.mark.parametrize("door", ["notebook 7", "voila"])
+def test_threads_answer_and_a_state_that_fails_says_so(door, drawn, threads, open_page):
+    with (voila if door == "voila" else notebook_7)(drawn) as url:
+        page, _, _ = open_page("about:blank", solid=False)
+        page.set_default_timeout(30_000)
+        if door == "voila":
+            page.goto(f"{url}/voila/render/threads.ipynb")
+        else:
+            assert run_all(page, url, "threads.ipynb", door="notebooks") == []
+        panel = page.locator(".plusx-explore")
+        assert_shows(panel, threads, threads.start)
+        panel.get_by_role("switch", name="Skip around layer 2").click()
+        assert_shows(panel, threads, (2, 1))
+        panel.get_by_text("2.0", exact=True).click()
+        panel.locator("[role=alert]").get_by_text("no picture of two").wait_for()
+        assert_shows(panel, threads, (2, 1))
+        panel.get_by_text("0.0", exact=True).click()
+        assert_shows(panel, threads, (2, 0))
+        assert panel.locator("[role=alert]").inner_text() == ""
+
+
 # ---- without a kernel: what a file keeps -------------------------------------------------------------------------
 
 
@@ -146,7 +184,18 @@ def test_nbconvert_shows_what_the_file_keeps(executed, explorers, open_page):
     assert [url for url in foreign if "require" not in url and "mathjax" not in url] == []  # nbconvert's own two
     page, _, _ = open_page((executed / "with.html").as_uri(), solid=False)
     assert page.locator(f"script[type='{WIDGET}']").count() == 2
-    assert page.get_by_text("up to this cell").filter(visible=True).count() == 0
+    assert_still(page, explorers[0])  # no widget came: its script is on a CDN
+    came = "script => script.insertAdjacentHTML('beforebegin', '<div class=widget-subarea><div>A widget</div></div>')"
+    page.locator(f"script[type='{WIDGET}']").first.evaluate(came)
+    assert page.get_by_text("A widget").is_visible()
+    assert page.get_by_text("up to this cell").filter(visible=True).count() == 1  # the playground's
+
+
+def test_what_nbconvert_runs_has_a_picture_where_there_is_no_network(drawn, threads, open_page):
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--log-level=ERROR"]
+    subprocess.run([*command, drawn / "threads.ipynb"], check=True)
+    page, _, _ = open_page((drawn / "threads.html").as_uri(), solid=False)
+    assert_still(page, threads)
 
 
 @pytest.mark.audit

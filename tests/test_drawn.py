@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from decoding import decode, state
+from test_palette import contrast
 from test_view import page_of, result, settle  # noqa: F401
 
 from plusx.explore.controls import ExploreError, bind
@@ -266,6 +267,31 @@ def assert_drawn(page, **controls):
     np.testing.assert_allclose(numbers(page.evaluate(D)), numbers(expected(**controls)), atol=0.11)
 
 
+# What a thread has on the page: its colour between both ends of the scale, of which 0.85 covers the ground.
+STROKES = """thread => {
+  const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const of = (colour) => {
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data];
+  };
+  const ground = of(getComputedStyle(thread.closest('.plusx-explore')).getPropertyValue('--px-page'));
+  const { strokeOpacity } = getComputedStyle(thread);
+  return [ground, ...Array.from({ length: 21 }, (_, at) => {
+    thread.style.setProperty('--px-at', `${5 * at}%`);
+    return of(getComputedStyle(thread).stroke).map((part, i) => part * strokeOpacity + ground[i] * (1 - strokeOpacity));
+  })].map((colour) => '#' + colour.slice(0, 3).map((part) => Math.round(part).toString(16).padStart(2, '0')).join(''));
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_thread_of_any_colour_stands_out_from_the_page(page, theme):
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    ground, *colours = page.locator(".px-threads").first.evaluate(STROKES)
+    assert len({*colours}) > 15
+    assert min(contrast(colour, ground) for colour in colours) >= 3
+
+
 @pytest.mark.parametrize("span, there", [((-1, 3), 1), ((-5, 2), 1), ((1, 3), 0)])
 def test_threads_have_a_line_where_a_height_of_nought_is(span, there):
     _, figure = normalise(threads(torch.zeros(3, 2), "At nought", span), "here")
@@ -342,6 +368,22 @@ def test_a_hand_may_leave_the_wire_and_the_next_press_counts(page):
     page.mouse.move(*middle(skips[4]), steps=5)
     page.mouse.up()
     assert result(page) == "cut none, a 1"
+
+
+@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("layers", [12, 16, 30])
+def test_numbers_of_a_wire_stand_beside_one_another_on_a_narrow_page(page_of, layers, width):  # noqa: F811
+    def narrow(cut):
+        return threads(torch.zeros(layers + 1, 2), f"cut {cut}", (-1, 1), skip=("cut", cut))
+
+    page, _ = page_of(narrow, cut=["none", *range(1, layers + 1)])
+    page.set_viewport_size({"width": width, "height": 700})
+    page.add_style_tag(content="body { margin: 0 36px }")  # as in the book
+    seen = page.locator(".px-diagram text:visible").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+    )
+    assert len(seen) > 3
+    assert all(right <= left for (_, right), (left, _) in zip(seen, seen[1:])), seen
 
 
 def test_columns_of_the_wire_are_those_of_the_threads(page):

@@ -1,11 +1,8 @@
 """An explorer in marimo, whose widgets live in shadow roots: an app as its readers see it, and as its writer does."""
 
-import contextlib
-import io
-
 import pytest
 from browser import sampled
-from lab import assert_shows, serving, wait_in_sight, walk
+from lab import THREADS, assert_shows, explorer_of, serving, wait_in_sight, walk
 
 SMALL = """
 from plusx.explore import explore
@@ -40,10 +37,7 @@ def _(small):
 
 @pytest.fixture(scope="module")
 def small():
-    namespace = {}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(SMALL, namespace)
-    return namespace["small"]
+    return explorer_of(SMALL)
 
 
 @pytest.mark.parametrize("how", sampled(["run", "edit"], ["run"]))
@@ -69,4 +63,24 @@ def test_an_explorer_answers_in_marimo(how, small, tmp_path, open_page):
         assert_shows(second, small, (0, 0, 0))
         assert first.locator(".px-plot text").first.evaluate("e => getComputedStyle(e).fill") == "rgb(230, 232, 235)"
         assert first.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(24, 28, 34)"
+        assert foreign == []
+
+
+def test_threads_answer_in_marimo_and_a_state_that_fails_says_so(tmp_path, open_page):
+    drawn = explorer_of(THREADS)
+    cell = THREADS.replace("\n", "\n    ")
+    app = f"import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    {cell}\n    return\n"
+    (tmp_path / "app.py").write_text(app)
+    options = "--headless", "--no-token", "--host=127.0.0.1"
+    with serving(tmp_path, "/", "marimo", "--quiet", "--yes", "run", str(tmp_path / "app.py"), *options) as url:
+        page, foreign, _ = open_page(url, solid=False)
+        page.set_default_timeout(60_000)
+        panel = page.locator(".plusx-explore")
+        assert_shows(panel, drawn, drawn.start)
+        panel.get_by_role("switch", name="Skip around layer 2").click()
+        assert_shows(panel, drawn, (2, 1))
+        panel.get_by_text("2.0", exact=True).click()
+        panel.locator("[role=alert]").get_by_text("no picture of two").wait_for()
+        panel.get_by_text("0.0", exact=True).click()
+        assert_shows(panel, drawn, (2, 0))
         assert foreign == []

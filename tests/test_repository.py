@@ -15,6 +15,7 @@ import nbformat
 import pytest
 import yaml
 from decoding import assert_same, decode, state
+from PIL import Image
 
 from plusx.explore import explore, static
 from plusx.explore.states import Explorer
@@ -65,6 +66,15 @@ def explore_names():
 def test_architecture_fits_on_two_screens_and_names_every_room():
     assert len(ARCHITECTURE.splitlines()) <= 100
     assert [name for name in modules() if name.count(".") == 1 and f"`{name}`" not in ARCHITECTURE] == []
+
+
+def test_readmes_pictures_are_there_small_and_told_in_words_and_one_moves():
+    pictures = re.findall(r"!\[([^]]{40,})\]\((images/[^)]+)\)", README)
+    assert len(pictures) == README.count("![") == 2
+    assert all((ROOT / path).stat().st_size <= 300_000 for _, path in pictures)
+    for (_, path), moves in zip(pictures, [True, False]):
+        with Image.open(ROOT / path) as picture:
+            assert (getattr(picture, "n_frames", 1) > 5) == moves
 
 
 def test_every_file_says_at_its_head_what_it_is_for():
@@ -130,8 +140,9 @@ def imported_parts(name, path):
     return parts
 
 
-def test_the_explorer_of_contributing_is_twenty_lines_that_work(monkeypatch):
-    (code,) = re.findall(r"```python\n(.*?)```", CONTRIBUTING, re.S)
+@pytest.mark.parametrize("at, drawn", [(0, False), (1, True)], ids=["plotly's", "drawn"])
+def test_an_explorer_of_contributing_is_twenty_lines_that_work(monkeypatch, at, drawn):
+    code = re.findall(r"```python\n(.*?)```", CONTRIBUTING, re.S)[at]
     assert sum(bool(line.strip()) for line in code.splitlines()) <= 20
     shown, namespace = [], {}
     monkeypatch.setenv("PLUSX_EXPLORE", "static")
@@ -139,17 +150,18 @@ def test_the_explorer_of_contributing_is_twenty_lines_that_work(monkeypatch):
     exec(compile(code, "CONTRIBUTING.md", "exec"), namespace)
     assert namespace["explore"] is explore
     (explorer,) = (value for value in namespace.values() if isinstance(value, Explorer))
-    count = int(re.search(r"once for every state, here (\d+) times", CONTRIBUTING)[1])
-    assert len(explorer.states) == count
     (fragment,) = (html.data for html in shown)
     assert f'id="explore-{explorer.name}"' in fragment and fragment.count("<svg") >= 2
+    assert ('class="px-threads"' in fragment) == drawn
     table, leaves = decode(re.search('class="px-states">([^<]+)<', fragment)[1])
     titles = set()
     for at, indices in enumerate(explorer.states):
         title, live = explorer.figure(indices)
         assert_same(state(table, leaves, at), {"title": title, **static.as_seen(live)}, explorer.describe(indices))
         titles.add(title)
-    assert len(titles) == count  # each state says its own result
+    assert len(titles) == len(explorer.states)  # each state says its own result
+    count = int(re.search(r"once for every state, here (\d+) times", CONTRIBUTING)[1])
+    assert drawn or len(explorer.states) == count
 
 
 def targets():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import plotly
 import pytest
+import torch
 from browser import address, sampled, serve
 
 from plusx.explore.controls import bind
@@ -14,6 +15,7 @@ from plusx.explore.figures import table
 from plusx.explore.live import Live, _plotly
 from plusx.explore.states import DEFAULT, Explorer, packed
 from plusx.explore.static import as_seen, fragment
+from plusx.show import dots, threads, waterfall
 from plusx.sphinx.extension import ASSETS, EXPLORE
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -456,6 +458,27 @@ def test_play_waits_for_a_kernel_and_stops_where_it_fails(hosted):
 # ---- the diagram ---------------------------------------------------------------------------------------------------
 
 
+GROUND = "part => getComputedStyle(part, {}).backgroundColor"
+
+
+def test_where_colours_are_forced_what_is_chosen_still_shows(page_of):
+    page, _ = page_of(curve, **CONTROLS)
+    page.emulate_media(forced_colors="active")
+    options = page.locator(".px-radio span")
+    chosen, other = (options.nth(at).evaluate(GROUND.format("null")) for at in (0, 1))
+    assert chosen != other
+    switch, knob = page.locator(".px-switch input"), GROUND.format("'::before'")
+    on = switch.evaluate(GROUND.format("null"))
+    assert switch.evaluate(knob) != on
+    switch.click()
+    off = switch.evaluate(GROUND.format("null"))
+    assert off != on and switch.evaluate(knob) != off
+    pin = page.get_by_role("button", name="Pin")
+    before = pin.evaluate(GROUND.format("null"))
+    pin.click()
+    assert page.locator("[aria-pressed=true]").evaluate(GROUND.format("null")) != before
+
+
 def test_a_part_of_the_diagram_presses_its_control_and_follows_it(page_of):
     page, errors = page_of(curve, **CONTROLS)
     skip, kind = page.locator("[data-set=skip]"), page.locator("[data-set=kind]")
@@ -773,3 +796,48 @@ def test_it_looks_as_its_application_does(hosted):
     page.evaluate("() => { document.body.style.color = 'oklch(0.95 0 0)'; }")
     page.wait_for_function(f"{ink} === 'rgb(230, 232, 235)'")
     assert page.locator(".plusx-explore").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(24, 28, 34)"
+
+
+# ---- words of authors and of links ----------------------------------------------------------------------------------
+
+EVIL = "\"'&<img src=x onerror='hit=1'><a href='javascript:hit=1'>go</a><script>hit=1</script>"
+
+
+def evil_lines(skip, kind):
+    trace = dict(x=[0, 1, 2], y=[1, 2, 3 + skip], name=EVIL, mode="lines+text", text=[EVIL] * 3, hovertext=EVIL)
+    axes = dict(xaxis=dict(title=EVIL), yaxis=dict(title=EVIL))
+    return dict(data=[trace, trace], layout=dict(title=f"{skip}. A {EVIL}", annotations=[dict(text=EVIL)], **axes))
+
+
+def evil_threads(skip, kind):
+    heights = torch.arange(6.0).reshape(3, 2) * (1 + skip)
+    return threads(heights, f"{skip}. A {EVIL}", (-9, 9), names=[EVIL, EVIL], what=EVIL, ends=(EVIL, EVIL))
+
+
+def evil_dots(skip, kind):
+    return dots(torch.eye(2) * (1 + skip), torch.eye(2), f"{skip}. A {EVIL}", 3, [EVIL, EVIL], ends=(EVIL, EVIL))
+
+
+def evil_steps(skip, kind):
+    return waterfall(torch.ones(2) * (1 + skip), f"{skip}. A {EVIL}", (-4, 4), [EVIL, EVIL], [EVIL, EVIL], what=EVIL)
+
+
+@pytest.mark.parametrize("function", [evil_lines, evil_threads, evil_dots, evil_steps])
+def test_words_of_authors_and_links_are_never_markup(page_of, function):
+    function.__doc__ = EVIL
+    link = f"#{function.__name__}?kind={EVIL}&skip={EVIL}"
+    page, errors = page_of(function, skip=False, kind=[EVIL, "b"], query=link, drawn=False)
+    page.locator("[role=alert]").get_by_text("which is not offered here").wait_for()
+    page.locator(".px-data summary").click()
+    page.locator(".px-pin").dispatch_event("click")  # not every figure offers it
+    page.locator("input[name=skip]").click()
+    page.wait_for_function(LOADED)
+    page.get_by_text("Link to this state").click()
+    plot = page.locator(".px-plot")
+    plot.hover()
+    if plot.get_attribute("tabindex"):
+        plot.press("ArrowUp")
+    page.wait_for_timeout(500)
+    assert result(page) == f"True. A {EVIL}"
+    assert page.evaluate("document.querySelectorAll('img, [*|href^=javascript], [onerror]').length") == 0
+    assert page.evaluate("window.hit") is None and errors == []

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import sys
 
 import nbformat
 import pytest
@@ -265,6 +266,8 @@ def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=[new_code_cell(CELL)], metadata=kernel), folder / "writer.ipynb")
+    nowhere = f"import os\n\nos.environ |= dict(PLUSX_MODEL={str(folder / 'empty')!r}, PIP_NO_INDEX='1')\n{CELL}"
+    nbformat.write(new_notebook(cells=[new_code_cell(nowhere)], metadata=kernel), folder / "without.ipynb")
     with jupyter_lab(folder) as url:
         yield url
 
@@ -295,6 +298,28 @@ def test_in_lab_it_shows_what_was_kept_wherever_its_cell_is(lab, open_page):
     page.evaluate(f"() => void {NOTEBOOK}.sessionContext.session.kernel.restart()")
     in_front(page).get_by_text("The kernel has no model any more: run this cell again.").wait_for(timeout=20_000)
     assert foreign == []
+
+
+def test_beside_a_kernel_what_is_not_installed_is_named_before_93_megabytes_come(monkeypatch):
+    from plusx.panels.writer.live import Live
+
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    monkeypatch.setattr("plusx.panels.writer.live.pretrained", lambda: pytest.fail("asked for the weights"))
+    with pytest.raises(ImportError, match=r'gguf.*pip install "plusx\[model\]"'):
+        Live("").asked("", view="", begin="", skip=[], branch=[])
+
+
+def test_in_lab_a_model_that_does_not_load_says_why_and_what_was_kept_stays(lab, open_page):
+    page, _, _ = open_page("about:blank")
+    page.emulate_media(reduced_motion="reduce")
+    assert run_all(page, lab, "without.ipynb") == []
+    view = in_front(page)
+    load = view.get_by_role("button", name="Load the model")
+    load.click()
+    view.get_by_text(re.compile("The model did not load: .*Try again")).wait_for(timeout=60_000)
+    cut(view, "Skip around FFN, layer 3")
+    assert view.locator(".wr-written").text_content() == "grbl grbl"
+    assert load.is_enabled() and view.locator("progress").is_hidden()
 
 
 @needs_model

@@ -1,9 +1,10 @@
-"""Draw the pictures by which others know the book, from the first page of the built site: `python tools/pictures.py`.
+"""Draw the pictures by which others know the book, from pages of the built site: `python tools/pictures.py`.
 
 images/preview.png is what a link to the book shows elsewhere, a picture in images/chapters what one to a chapter
-shows, and images/strip.png stands in README.md.
+shows; images/threads.gif and images/strip.png stand in README.md.
 """
 
+import io
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "site" / "build"))
 from chromium import chromium  # noqa: E402
 
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-partial-raster"]  # the same pixels each time
 SIZE = {"width": 1200, "height": 630}  # of a preview, in pixels
 CUTS = (None, 9, 8)  # of the switches: the skip of layer 5, and its branch
 # The first page's title, its sentence and its net, and nothing else.
@@ -49,10 +51,45 @@ def draw_chapters(page, images):
         Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
 
 
+# Threads a share of their way from one state to the other.
+MOVE = """([root, from, to, share]) => root.querySelectorAll('.px-plot .px-threads').forEach((thread, at) => {
+  const numbers = to[at].match(/-?[\\d.]+/g);
+  let next = 0;
+  thread.setAttribute('d', from[at].replace(/-?[\\d.]+/g, (was) => was * (1 - share) + numbers[next++] * share));
+})"""
+SHARES = 0.04, 0.16, 0.36, 0.64, 0.84, 0.96, 1
+TAKE = [2000, *6 * [70], 2600, *6 * [70]]  # milliseconds for a frame: whole, on its way, cut, and back
+
+
+def draw_threads(page, file):
+    """Chapter 1's threads, whose fourth skip is cut and mended."""
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.goto((ROOT / "_build" / "html" / "chapters" / "01-f-of-x-plus-x.html").as_uri())
+    root = page.locator("#explore-thirty_six_numbers")
+    root.scroll_into_view_if_needed()
+    page.add_style_tag(content=".px-controls, .px-data, .px-message, .bd-header-article { display: none !important }")
+    ways = "root => [...root.querySelectorAll('.px-plot .px-threads')].map((thread) => thread.getAttribute('d'))"
+    page.wait_for_timeout(1500)
+    page.evaluate("document.fonts.ready.then(() => null)")
+    frames, now = [], root.evaluate(ways)
+    for _ in range(2):
+        root.get_by_role("switch", name="Skip around layer 4").dispatch_event("click")
+        page.wait_for_timeout(500)
+        was, now = now, root.evaluate(ways)
+        for share in SHARES:
+            page.evaluate(MOVE, [root.element_handle(), was, now, share])
+            page.wait_for_timeout(300)
+            frames.append(Image.open(io.BytesIO(root.screenshot())).convert("RGB"))
+    frames.insert(0, frames.pop())
+    palette = frames[len(SHARES)].quantize(40, Image.Quantize.FASTOCTREE)
+    first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    first.save(file, save_all=True, append_images=others, duration=TAKE, loop=0, optimize=True)
+
+
 def main():
     images, index = ROOT / "images", ROOT / "_build" / "html" / "index.html"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light", reduced_motion="reduce")
         page.goto(index.as_uri())
         page.add_style_tag(content=".plusx-writer :is(.pn-said, .pn-row) { display: none }")
@@ -69,6 +106,7 @@ def main():
         page.evaluate(ALONE)
         page.screenshot(path=images / "preview.png")
         draw_chapters(page, images / "chapters")
+        draw_threads(page, images / "threads.gif")
         browser.close()
     drawn = [Image.open(path) for path in states]
     strip = Image.new("RGB", (drawn[0].width, sum(each.height + 12 for each in drawn) - 12), "white")

@@ -30,8 +30,10 @@ PALETTE = {
 WIDTH = 720  # pixels
 _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
 # A widget that was loaded is an element of its output. Where it loads, has failed, or waits for a kernel, the output is
-# a line of text: that is hidden, and after a second, in which the widget may still come, our HTML is shown.
-_TEXT = ".jp-OutputArea-child:not(:has(> .jp-OutputArea-output > *)):has(+ .jp-OutputArea-child .px-kept)"
+# a line of text; in nbconvert's page, which has a CDN for widgets, two scripts. That is hidden, and after a second, in
+# which the widget may still come, our HTML is shown.
+_WIDGET = "> .jp-OutputArea-output > :not(script, .widget-subarea:empty)"
+_TEXT = f".jp-OutputArea-child:not(:has({_WIDGET})):has(+ .jp-OutputArea-child .px-kept)"
 _STYLE = f"""{_TEXT} {{ display: none }}
 {_TEXT} + * .px-kept {{ display: block !important; max-height: 0; overflow: hidden; animation: px-kept 0s 1s forwards }}
 @keyframes px-kept {{ to {{ max-height: none }} }}"""

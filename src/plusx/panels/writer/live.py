@@ -1,6 +1,7 @@
 """Live: the writer beside a kernel, where torch computes."""
 
 import html
+from importlib.util import find_spec
 
 import torch
 
@@ -14,7 +15,7 @@ VIEWS = 4  # whose text is remembered
 class Live(Panel):
     """Answers to {id, view, begin, skip, branch}: the text so far with one token more, and whether it has ended.
 
-    begin: words to go on from; without them the view's text goes on.
+    begin: words to go on from; without them the view's text goes on. Without a view the model is loaded.
     """
 
     _esm = joined(HERE / "built" / "writer-widget.js")
@@ -26,9 +27,13 @@ class Live(Panel):
         self.views = {}  # to the tokens to be read next, what attention keeps of those before, and those written
 
     def asked(self, id, view, begin, skip, branch):
+        if missing := [name for name in ("accelerate", "gguf", "transformers") if not find_spec(name)]:
+            raise ImportError(f'{" and ".join(missing)} not installed; pip install "plusx[model]" brings it')
         from transformers import DynamicCache
 
         model, tokenizer = pretrained()
+        if not view:
+            return {}
         if begin:
             self.views = dict([*self.views.items()][1 - VIEWS :])
             self.views[view] = tokenizer(begin, return_tensors="pt").input_ids, DynamicCache(), []

@@ -92,7 +92,7 @@ export class Writer {
       this.changed();
     } catch (error) {
       this.load.disabled = false;
-      this.say(`The model did not load: ${/** @type {Error} */ (error).message}. Try again.`);
+      this.say(`The model did not load: ${/** @type {Error} */ (error).message.replace(/\.$/, "")}. Try again.`);
     } finally {
       this.progress.hidden = true;
     }
