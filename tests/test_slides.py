@@ -26,7 +26,6 @@ def show(open_page, url, size=(1280, 720), theme="light"):
     errors.clear()  # a blank page has no store
     page.goto(url)
     page.wait_for_function("[...document.querySelectorAll('.plusx-explore fieldset')].every(e => !e.disabled)")
-    page.wait_for_function("!document.querySelector('.plusx-sketch:not([role], .px-left)')")
     return page, foreign, errors
 
 

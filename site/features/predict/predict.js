@@ -3,9 +3,7 @@
  * the book's last page beside what was measured.
  */
 
-import { ours } from "../../../src/plusx/explore/js/ours.js";
-
-const KEY = "predictions"; // {name of a box: the words of the choice, or what sketch.js keeps}
+const KEY = "predictions"; // {name of a box: the words of the choice}
 const right = "[data-right]";
 let kept = stored() ?? {};
 
@@ -114,14 +112,8 @@ function table(place) {
 
   /** Whether the row is of a prediction that was made. */
   function fill(row) {
-    const prediction = kept[row.dataset.box];
-    const [, mine, measured] = row.cells;
-    if (prediction?.mine) {
-      [mine.textContent, measured.textContent] = [prediction.mine, prediction.measured ?? "not looked at yet"];
-      return true;
-    }
-    const words = [...mine.children];
-    for (const each of words) each.hidden = each.textContent !== prediction;
+    const words = [...row.cells[1].children];
+    for (const each of words) each.hidden = each.textContent !== kept[row.dataset.box];
     return words.some((each) => !each.hidden);
   }
 
@@ -153,6 +145,5 @@ function table(place) {
   show();
 }
 
-ours.predictions = { of: (name) => kept[name], keep };
 document.querySelectorAll(".px-choices").forEach(choices);
 document.querySelectorAll(".px-believed").forEach(table);

@@ -13,7 +13,7 @@ let whole = false; // whether all of the chapter is on slides
 let bar;
 
 const alone = ".plusx-explore, .plusx-playground, .plusx-lanes"; // what has a slide of its own
-const asked = ".px-choices, .plusx-sketch"; // what stands below its question
+const asked = ".px-choices"; // what stands below its question
 const isHeading = (node) => /^H[1-6]$/.test(node.tagName);
 const show = (nodes, on) => nodes.forEach((node) => node.classList.toggle("px-off", !on));
 
