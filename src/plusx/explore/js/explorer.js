@@ -74,9 +74,6 @@ export class Explorer {
     const { root } = this;
     const told = () => this.show(root.dataset.show ?? ""); // by a link in the text, as one comes to read it
     root.addEventListener("px-show", told);
-    const link = this.linking;
-    link.ariaLive = "polite";
-    link.addEventListener("click", () => this.copyLink());
     if (!this.followLink() && !told()) this.update();
   }
 
@@ -186,17 +183,6 @@ export class Explorer {
     if (last) query.set(".last", String(new URLSearchParams(differing(last))));
     if (pin) query.set(".pin", String(new URLSearchParams(differing(pin))));
     return `#${this.name}?${query}`;
-  }
-
-  /** A press puts the link on the clipboard, too, and says so; where a browser refuses, the address bar has it. */
-  async copyLink() {
-    const link = this.linking;
-    const copying = navigator.clipboard?.writeText(link.href);
-    const copied = await copying?.then(() => true, () => false);
-    link.textContent = copied ? "Link copied" : "Link is in the address bar";
-    setTimeout(() => {
-      link.textContent = "Link to this state";
-    }, 2000);
   }
 
   /** Take the state from the address, if it speaks of this explorer. */

@@ -4,7 +4,6 @@ import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
 import { ours } from "../ours.js";
 import { tables } from "../tables.js";
-import { nameEnds } from "./ends.js";
 import { ghosts, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
@@ -65,8 +64,6 @@ export class Plotted {
     this.source = source;
     this.view = view;
     this.plot = /** @type {any} */ (root.querySelector(".px-plot"));
-    this.ends = make("div", { class: "px-ends", "aria-hidden": "true" });
-    this.plot.after(this.ends);
   }
 
   get ready() {
@@ -94,7 +91,7 @@ export class Plotted {
     if (!this.drawn) return; // its size is not asked for: a plot that is left out would be laid out for that
     const { clientWidth, clientHeight, _fullLayout } = this.plot;
     if (!clientWidth || (clientWidth === _fullLayout.width && clientHeight === _fullLayout.height)) return;
-    this.plotly.Plots.resize(this.plot).then(() => this.nameEnds());
+    this.plotly.Plots.resize(this.plot);
   }
 
   /** @param {any} figure */
@@ -141,14 +138,8 @@ export class Plotted {
     }
     if (!leaves || !this.drawn) this.react(next);
     this.drawn = next;
-    this.nameEnds();
     this.root.classList.remove("px-pending");
     this.root.classList.add("px-live");
-  }
-
-  nameEnds() {
-    const view = this.view();
-    if (view) nameEnds(this.ends, this.plot, view.figure);
   }
 
   /**
