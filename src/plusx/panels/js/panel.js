@@ -11,13 +11,15 @@ export class Panel {
     this.load = make("button", { type: "button", class: "pn-load", onclick: () => this.loadNets() });
     this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": `Loading ${what}` });
     this.message = make("p", { class: "px-message", role: "alert", hidden: true });
-    this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this setting"); // Lab's address is Lab's
+    const isOurs = Boolean(here); // Lab's address is Lab's
+    this.link = make("a", { class: "px-link", href: "#", hidden: !isOurs }, "Link to this setting");
   }
 
   /** options: value to label. */
   radios(name, legend, options, change) {
-    const option = ([value, label]) => make("label", {},
-      make("input", { type: "radio", name: `${name}-${this.group}`, value, onchange: () => change(value) }), make("span", {}, label));
+    const own = { type: "radio", name: `${name}-${this.group}` };
+    const option = ([value, label]) =>
+      make("label", {}, make("input", { ...own, value, onchange: () => change(value) }), make("span", {}, label));
     return make("fieldset", { class: "px-radio" }, make("legend", {}, legend), ...Object.entries(options).map(option));
   }
 
