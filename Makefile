@@ -37,9 +37,6 @@ bundle: $(READY)
 student teacher: $(READY)
 	$(BIN)/python site/build/build.py --edition $@
 
-pdf: browser book
-	$(BIN)/python site/build/pdf.py
-
 # Whether the pages that the book links to are still there; needs the network.
 links: book
 	$(BIN)/jupyter-book build . --builder linkcheck -q
@@ -105,4 +102,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test needs browser lint bundle student teacher pdf links bench audit hub evidence model lab clean
+.PHONY: book test needs browser lint bundle student teacher links bench audit hub evidence model lab clean

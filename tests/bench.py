@@ -269,7 +269,7 @@ def test_live_click_to_redraw_beside_interact_and_a_figure_widget(open_page, tmp
         base = statistics.median(times["explore"])
         for other in ("interact", "FigureWidget"):
             print(f"  explore / {other:12} {when}  {base / statistics.median(times[other]):.2f}")
-    print("  (aim: 0.4 of interact, 50/80 ms, and 30 ms for what was computed ahead, as after a rest)")
+    print("  (aim: 0.4 of interact, 50/80 ms)")
 
 
 def test_what_a_chapter_costs_in_jupyterlab(open_page, tmp_path):

@@ -2,8 +2,6 @@
 
 import datetime
 import re
-from decimal import Decimal
-from types import SimpleNamespace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -42,39 +40,15 @@ def test_numbers_in_any_form_become_one_array(y):
     np.testing.assert_array_equal(normal["data"][0]["y"], [1, np.nan, 3])
 
 
-DAYS = [datetime.date(2026, 1, 30), datetime.date(2026, 1, 31), datetime.date(2026, 2, 1)]
-
-
-@pytest.mark.parametrize(
-    "x",
-    [
-        DAYS,
-        [datetime.datetime.combine(day, datetime.time(12)) for day in DAYS],
-        np.array(DAYS, "datetime64[ns]"),
-        SimpleNamespace(to_numpy=lambda: np.array(DAYS, "datetime64[us]")),  # a pandas Series or Index
-    ],
-    ids=["date", "datetime", "numpy", "pandas"],
-)
-def test_dates_stand_on_an_axis_of_dates(x):
-    _, normal = normalise({"data": [{"x": x, "y": [1, 2, 3]}], "layout": {"title": "t"}}, "f()")
-    assert normal["layout"]["xaxis"]["type"] == "date"
-    assert [day[:10] for day in normal["data"][0]["x"]] == ["2026-01-30", "2026-01-31", "2026-02-01"]
-    assert "<td>2026-01-30" in table(normal)
-
-
-@pytest.mark.parametrize(
-    "y", [[Decimal("1.5"), 2], torch.tensor([1.5, 2], dtype=torch.bfloat16), torch.tensor([1.5, 2]).half()]
-)
+@pytest.mark.parametrize("y", [torch.tensor([1.5, 2], dtype=torch.bfloat16), torch.tensor([1.5, 2]).half()])
 def test_numbers_that_json_does_not_know(y):
     np.testing.assert_array_equal(normalise(figure(y), "f()")[1]["data"][0]["y"], [1.5, 2])
 
 
-def test_what_has_no_x_and_y_has_tables_of_its_lists():
+def test_what_has_no_x_and_y_has_no_table():
     link = {"source": [0, 0], "target": [1, 2], "value": [3.5, 1], "color": ["C0", "C1"]}
     _, normal = normalise(drawn("sankey", node={"label": ["in", "skip", "branch"]}, link=link), "f()")
-    shown = re.sub(r"</?t(?:able|head|body|r)>", "", table(normal))
-    assert re.findall(r"<th[^>]*>(.*?)</th>", shown) == ["node label", "link source", "link target", "link value"]
-    assert "<td>skip</td>" in shown and "<td>0</td><td>1</td><td>3.5</td>" in shown
+    assert table(normal) == ""
 
 
 def test_a_plotly_figure_equals_its_dict():
@@ -140,8 +114,8 @@ def test_what_plotly_would_choose_is_said(trace, key, said):
         (grid([[1, 2, 3], [4, 5]]), "f(a=1): data[0] has a z with rows of unequal length, 2 y and 3 x"),
         (grid([[1, 2, 3], [4, 5, 6]], x=None), "f(a=1): data[0] has z but not both x and y"),
         (figure([1], title=""), 'in it, as in figure.update_layout(title=f"With the skip'),
-        (figure([2**53 + 1, 1]), "f(a=1): data[0].y has 9007199254740993, beyond 2**53"),
-        (figure(np.array([1, -(2**60)])), "f(a=1): data[0].y has -1152921504606846976, beyond 2**53"),
+        (figure([datetime.date(2026, 1, 30)]), "f(a=1): data[0].y[0] is date datetime.date(2026, 1, 30), which plotly"),
+        (figure(np.array(["2026-01-30"], "datetime64[ns]")), "f(a=1): data[0].y[0] is datetime64 "),
         ({**figure([1]), "frames": [{}, {}]}, "f(a=1) returned 2 frames, which an explorer does not play"),
         (figure([1], images=[{"source": "//host/a.png"}]), "f(a=1): layout.images[0].source is on another host"),
         (

@@ -485,24 +485,6 @@ play"""
 
 
 @pytest.mark.audit
-def test_what_is_one_change_away_needs_no_question(open_small, small):
-    page = open_small("ahead.ipynb", setup=QUESTIONS)
-    panel = panel_of(page)
-    panel.locator("[data-control='1']").press("End")
-    assert_shows(panel, small, (1, 4, 0))
-    page.wait_for_timeout(1000)
-    page.evaluate("window.questions = []")
-    shown = panel.evaluate("""root => {
-      root.querySelector('[data-control="0"]').click();
-      return [root.querySelector('.px-result').innerText, [...root.querySelector('.px-plot').data[0].y]];
-    }""")
-    title, figure = small.figure((0, 4, 0))
-    assert shown == [title, figure["data"][0]["y"].tolist()]
-    page.wait_for_timeout(500)
-    assert page.evaluate("questions") == []
-
-
-@pytest.mark.audit
 def test_a_readers_own_notebook_has_its_pictures_when_its_kernel_is_gone(lab, folder, small, tmp_path, open_page):
     """Lab trusts it, and so shows its widgets, which have no model: what was saved beside them comes forth."""
     sources = [*playground_cells(), SMALL]

@@ -524,7 +524,7 @@ def test_every_switch_of_a_lane_is_the_one_it_names(open_lanes, name, how):
 
 
 @pytest.mark.parametrize("how", sampled(HOWS, ["keyboard"]))
-def test_play_pause_step_rewind_speed_seed_and_data(open_lanes, how):
+def test_play_pause_step_rewind_seed_and_data(open_lanes, how):
     page, _, errors = open_lanes(loaded=True)
     press(page, page.get_by_role("button", name="One step"), how)
     page.wait_for_function(f"{LANES}.count === 1")
@@ -539,20 +539,17 @@ def test_play_pause_step_rewind_speed_seed_and_data(open_lanes, how):
     press(page, page.get_by_role("button", name="Rewind"), how)
     page.wait_for_function(f"{LANES}.count === 0")
     if how == "mouse":
-        page.get_by_text("2 steps a second").click()
         page.locator("label").get_by_text("Two spirals").click()
     else:
-        page.get_by_label("as fast as it goes").focus()
-        page.keyboard.press("ArrowRight")  # from the last to the first
-        page.locator("input[name^=ln-task]:checked").focus()
+        page.locator("input[name^=task]:checked").focus()
         page.keyboard.press("ArrowLeft")
-    assert page.evaluate(f"[{LANES}.speed, {LANES}.task]") == ["slow", "spirals"]
+    assert page.evaluate(f"{LANES}.task") == "spirals"
     page.get_by_label("Seed").fill("12")
     page.keyboard.press("Enter")
     page.wait_for_function(f"{LANES}.seed === 12 && {LANES}.count === 0 && {LANES}.history.A.seen")
     press(page, page.get_by_role("button", name="Play"), how)
-    page.wait_for_timeout(2200)
-    assert 2 <= steps_of(page) <= 6 and errors == []
+    page.wait_for_function(f"{LANES}.count > 20", timeout=20_000)
+    assert errors == []
 
 
 def test_a_link_keeps_the_setting_and_the_seed(open_lanes, url):
@@ -597,49 +594,31 @@ def test_a_net_that_runs_away_says_so_and_the_other_goes_on(open_lanes):
     assert len(page.evaluate(f"{LANES}.history.B.loss")) == 50 and errors == []
 
 
-def test_a_lost_worker_is_started_again_and_takes_the_same_steps(open_lanes):
+def test_a_lost_worker_is_said_to_be_and_can_be_loaded_again(open_lanes):
     page, _, _ = open_lanes(loaded=True)
     train(page, 5)
-    lane(page, "B").get_by_role("switch", name="Skip around block 3", exact=True).click()
-    train(page, 8)
-    before = page.evaluate(f"[{LANES}.history.A.loss, {LANES}.history.B.loss]")
     page.evaluate(f"{LANES}.patience = 500, {LANES}.engine.end()")
     page.get_by_role("button", name="One step").click()
-    page.wait_for_selector(".px-message:has-text('It was started again and took the same 13 steps.')", timeout=60_000)
-    assert page.evaluate(f"[{LANES}.history.A.loss, {LANES}.history.B.loss]") == before
-    assert words_of(page, "B")["skips"] == "0010" + "0" * 12
+    page.wait_for_selector(".px-message:has-text('was lost, and both nets with it: load the step again.')")
     page.evaluate(f"{LANES}.patience = 15_000")
+    page.locator(".pn-load").click()
+    page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0 && {LANES}.history.A.seen", timeout=60_000)
     train(page, 5)
-    assert steps_of(page) == 18
+    assert steps_of(page) == 5 and page.locator(".px-message:visible").count() == 0
 
 
-def test_a_link_keeps_what_was_flipped_while_it_trained_and_flips_it_again(open_lanes):
-    page, _, _ = open_lanes(loaded=True, file="sorters", link="#sorters?seed=4&B.place=post")
+def test_what_is_flipped_while_it_trains_is_marked_and_a_link_keeps_it(open_lanes):
+    page, _, errors = open_lanes(loaded=True, file="sorters", link="#sorters?seed=4&B.place=post")
     page.click(".ln-play")
     page.wait_for_function(f"{LANES}.count > 10", timeout=20_000)
     lane_b = page.get_by_role("region", name="Lane B of the sorters")
     lane_b.get_by_role("switch", name="Skip around attention 2", exact=True).click()
-    page.wait_for_function(f"{LANES}.count > {LANES}.marks[0] + 10", timeout=20_000)
-    lane_b.get_by_role("combobox", name="Rate").select_option("0.01")
-    page.wait_for_function(f"{LANES}.count > {LANES}.marks[1] + 10", timeout=20_000)
+    page.wait_for_function(f"{LANES}.count > {LANES}.marks[0]", timeout=20_000)
     page.click(".ln-play")
-    page.wait_for_function(f"!{LANES}.playing")
-    page.wait_for_timeout(500)
     link = page.get_by_role("link", name="Link to this setting").get_attribute("href")
-    told, marks, count = page.evaluate(f"[{LANES}.history.B.loss, {LANES}.marks, {LANES}.count]")
-    again, _, errors = open_lanes(loaded=True, file="sorters", link=link)
-    assert f"after step {marks[0]}, {marks[1]}" in again.inner_text(".ln-story")
-    for _ in range(2):
-        assert words_of(again, "B")["skips"] == "1" * 8
-        while steps_of(again) < count:
-            train(again, 50 if count - steps_of(again) > 50 else count - steps_of(again))
-        assert again.evaluate(f"[{LANES}.history.B.loss, {LANES}.marks, {LANES}.count]") == [told, marks, count]
-        assert words_of(again, "B") == words_of(page, "B")
-        again.get_by_role("button", name="Rewind").click()  # a story comes again whole
-        again.wait_for_function(f"{LANES}.count === 0 && {LANES}.history.A.seen")
-    wrong, _, _ = open_lanes(file="sorters", link="#sorters?then=7.B.start.2&then=9.B.rate.5&then=8.A.rate.0.01")
-    wrong.wait_for_selector(".px-message:has-text('then=7.B.start.2, then=9.B.rate.5, which is not offered')")
-    assert wrong.evaluate(f"{LANES}.flips") == [{"at": 8, "name": "A", "changes": {"rate": "0.01"}}] and errors == []
+    again, _, more = open_lanes(file="sorters", link=link)
+    assert words_of(again, "B") == words_of(page, "B") and words_of(again, "B")["skips"] == "11011111"
+    assert page.evaluate(f"{LANES}.marks.length") == 1 and errors == more == []
 
 
 def test_a_download_that_fails_is_told_and_may_be_tried_again(open_lanes, nets):
@@ -750,7 +729,7 @@ def test_the_lanes_fit_their_page_and_are_accessible(open_lanes, axe, width, the
     page, _, errors = open_lanes(loaded=True, width=width, theme=theme)
     page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
     for task in TASKS:
-        page.locator(f"input[name^=ln-task][value={task}]").evaluate("e => e.click()")
+        page.locator(f"input[name^=task][value={task}]").evaluate("e => e.click()")
         page.wait_for_function(f"{LANES}.task === '{task}' && {LANES}.history.A.seen")
         train(page, 5)
         assert page.evaluate("document.documentElement.scrollWidth") <= width

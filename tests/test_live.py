@@ -1,12 +1,9 @@
-"""plusx.explore.live and saved: what a kernel answers and computes ahead; what the notebook's file keeps."""
+"""plusx.explore.live and saved: what a kernel answers; what the notebook's file keeps."""
 
-import asyncio
 import base64
 import html
 import re
-import time
 import xml.etree.ElementTree as ET
-from concurrent.futures import ThreadPoolExecutor
 
 import IPython.display
 import ipywidgets
@@ -17,10 +14,10 @@ from browser import ROOT
 from decoding import assert_same, decode_bytes
 from IPython.core.formatters import DisplayFormatter
 
-from plusx.explore import ExploreError, explore, live
+from plusx.explore import ExploreError, explore
 from plusx.explore.controls import bind
 from plusx.explore.figures import normalise, table
-from plusx.explore.live import Live, one_change_away
+from plusx.explore.live import Live
 from plusx.explore.saved import PALETTE
 from plusx.explore.states import DEFAULT, Explorer
 from plusx.explore.static import as_seen
@@ -150,88 +147,6 @@ def test_the_decorated_function_still_calls(monkeypatch):
     assert decorated.widget.depth == 1
     monkeypatch.setenv("PLUSX_EXPLORE", "static")
     assert explore(skip=True, activation=["relu"], depth=[1], extra=[0])(scene).widget is None
-
-
-# ---- ahead of the reader ---------------------------------------------------------------------------------------------
-
-
-def steady(a, b):
-    return dict(data=[dict(x=[0, 1], y=[a, b])], layout=dict(title=f"{a} {b}"))
-
-
-def told(sent):
-    return [content["state"] for content, _ in sent if "state" in content]
-
-
-def in_a_kernel(monkeypatch, coroutine):
-    """Run it in a loop as a kernel's, where a reader does not have to rest long before states are computed ahead."""
-    monkeypatch.setattr(live, "IDLE", 0.02)
-    try:  # in a thread of its own: where a browser was driven, this one has a loop already
-        return ThreadPoolExecutor(1).submit(asyncio.run, coroutine).result()
-    finally:
-        live.ahead.stop()
-
-
-def test_at_rest_it_computes_what_is_one_change_away_nearest_first(monkeypatch):
-    async def kernel():
-        widget, sent = lively(steady, a=[0, 1, 2, 3], b=[0, 1])
-        widget.answer({"state": [0, 0]})
-        await asyncio.sleep(0.2)
-        assert told(sent) == [(0, 0), (0, 1), (1, 0), (2, 0), (3, 0)]
-        widget.set_state({"a": 1})  # a state that the view has: it need not ask
-        await asyncio.sleep(0.2)
-        assert told(sent)[5:] == [(1, 1)]
-
-    in_a_kernel(monkeypatch, kernel())
-
-
-def test_it_stops_at_the_first_request_and_when_a_cell_runs(monkeypatch):
-    def slow(a, b):
-        time.sleep(0.02)
-        return steady(a, b)
-
-    async def kernel():
-        widget, sent = lively(slow, a=list(range(20)), b=[0, 1])
-        widget.answer({"state": [0, 0]})
-        await asyncio.sleep(0.1)
-        before = told(sent)
-        assert 1 < len(before) < 10
-        widget.a = 15
-        widget.answer({"state": [15, 0]})
-        assert told(sent) == [*before, (15, 0)]
-        await asyncio.sleep(0.1)
-        assert set(told(sent)[len(before) :]) <= set(one_change_away(widget.explorer, (15, 0))) | {(15, 0)}
-        live.ahead.stop()  # what runs before a cell
-        count = len(sent)
-        await asyncio.sleep(0.1)
-        assert len(sent) == count
-
-    in_a_kernel(monkeypatch, kernel())
-
-
-def test_it_computes_nothing_ahead_that_a_click_would_wait_long_for(monkeypatch):
-    def slow(a):
-        time.sleep(0.03)
-        return steady(a, 0)
-
-    async def kernel():
-        widget, sent = lively(slow, a=list(range(9)))
-        widget.answer({"state": [0]})
-        await asyncio.sleep(0.3)
-        assert told(sent) == [(0,), (1,)]  # it had to be tried once
-
-    monkeypatch.setattr(live, "LONG", 0.02)
-    in_a_kernel(monkeypatch, kernel())
-
-
-def test_an_error_ahead_is_kept_for_who_asks(monkeypatch):
-    async def kernel():
-        widget, sent = lively(scene, **CONTROLS)
-        widget.answer({"state": [1, 0, 0, 0]})
-        await asyncio.sleep(0.3)
-        assert (1, 0, 4, 0) not in told(sent) and (1, 0, 3, 0) in told(sent)
-
-    in_a_kernel(monkeypatch, kernel())
 
 
 # ---- what a notebook's file keeps --------------------------------------------------------------------------------

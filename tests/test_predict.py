@@ -1,22 +1,16 @@
-"""Predictions in the built site: chosen or drawn, remembered, told in words, listed on the last page, forgotten."""
+"""Predictions in the built site: chosen, remembered, told in words, listed on the last page, forgotten."""
 
 import re
-from html import unescape
-from urllib.parse import parse_qsl
 
-import decoding
 import nbformat
-import numpy as np
 import pytest
-from browser import ROOT, sampled
+from browser import ROOT
 
 PAGES = sorted((ROOT / "chapters").glob("*.ipynb"))
 CHAPTER = "chapters/05-degradation.html"
 OWN = "chapters/take-along.html"
 BLOCKED = """Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError') } })"""
-QUESTION = re.compile(
-    r'(?:^|\n\n)([^\n]+)\n+(?:<div class="plusx-sketch[^>]*>\n+)?<div class="px-choices">(.*?)\n</div>', re.S
-)
+QUESTION = re.compile(r'(?:^|\n\n)([^\n]+)\n+<div class="px-choices">(.*?)\n</div>', re.S)
 CHOICE = re.compile(r'<details name="([\w-]+)"( data-right)?><summary>([^\n]*)</summary>\n\n(.*?)\n\n</details>', re.S)
 
 
@@ -179,196 +173,6 @@ def test_without_scripts_choices_open_and_the_last_page_says_how_it_fills(site_u
     assert page.get_by_text("Choose an answer wherever").is_visible() and page.locator(".px-believed table").is_hidden()
 
 
-# ---- drawn predictions -----------------------------------------------------------------------------------------
-
-
-OPENING = re.compile(r"([^\n]+)\n\n<div class=\"plusx-sketch\"([^>]*)>\n\n(.*?)\n\n</div>", re.S)
-SKETCHES = {}  # id -> the chapter's page, and the attributes
-for path in PAGES:
-    for _, attributes, _ in OPENING.findall(prose(path)):
-        found = {key: unescape(value) for key, value in re.findall(r' ([\w-]+)="([^"]*)"', attributes)}
-        SKETCHES[found["id"]] = f"chapters/{path.stem}.html", found
-CURVE = "ch14-predict-depth"
-
-
-def test_what_is_drawn_has_a_question_and_words_for_readers_who_cannot_draw():
-    assert len({chapter for chapter, _ in SKETCHES.values()}) >= 4
-    for path in PAGES:
-        for question, attributes, inside in OPENING.findall(prose(path)):
-            assert question.startswith("**Predict.** ")
-            id = re.search(' id="([^"]*)"', attributes)[1]
-            names = set(re.findall('<details name="([^"]*)"', inside))
-            assert names == {id} if names else inside.startswith("In the built book you "), id
-
-
-def open_sketch(open_page, site_url, id, **how):
-    page, foreign, errors = open_page(f"{site_url}/{SKETCHES[id][0]}", **how)
-    page.locator(f"#{id} .px-see").wait_for()
-    return page, page.locator(f"#{id}"), (foreign, errors)
-
-
-def measured_in_table(site, page, id):
-    """The x axis, the y axis and the median line of the explorer's state, decoded apart from the browser."""
-    chapter, attributes = SKETCHES[id]
-    name, _, words = attributes["data-explorer"].partition("?")
-    told = dict(parse_qsl(words))
-    controls, start = page.locator(f"#explore-{name}").evaluate(
-        "({ explorer }) => [explorer.controls.map(({ name, labels }) => [name, labels]), explorer.start]"
-    )
-    assert told.keys() <= {name for name, _ in controls}
-    at = 0
-    for (control, labels), first in zip(controls, start):
-        at = at * len(labels) + (labels.index(told[control]) if control in told else first)
-    figure = decoding.state(*decoding.decode(decoding.payload(site / chapter, f"explore-{name}")), at)
-    lines = [trace for trace in figure["data"] if trace.get("name") == attributes["data-trace"]]
-    (line,) = [trace for trace in lines if "lines" in trace["mode"] and trace["line"]["width"] >= 3]
-    return line, figure["layout"]["yaxis" + line.get("yaxis", "y")[1:]]
-
-
-def shares(axis, values):
-    """Where values stand on an axis, 0 to 1."""
-    low, high = axis["range"]
-    places = np.log10(values) if axis.get("type") == "log" else np.asarray(values)
-    return np.clip((places - low) / (high - low), 0, 1)
-
-
-def predict(sketch):
-    """Something, by the keyboard."""
-    sketch.locator("circle").first.press("ArrowUp")
-
-
-@pytest.mark.parametrize("id", sampled(SKETCHES, [CURVE, "ch05-predict-curve"]))
-def test_what_is_shown_as_measured_is_the_explorers_table(site, site_url, open_page, id):
-    page, sketch, complaints = open_sketch(open_page, site_url, id)
-    see, said = sketch.get_by_role("button", name="See what was measured"), sketch.locator(".px-said")
-    assert see.is_disabled() and sketch.locator(".px-choices").filter(visible=True).count() == 0
-    predict(sketch)
-    see.press("Enter")
-    assert said.evaluate("said => said === document.activeElement") and see.is_hidden()
-    line, axis = measured_in_table(site, page, id)
-    drawn = sketch.locator(".px-measured-line").get_attribute("d")
-    heights = np.array([float(y) for _, y in re.findall(r"([\d.]+) ([\d.]+)", drawn)])
-    ys = [float(sketch.locator("g line").last.get_attribute(key)) for key in ("y1", "y2")]
-    np.testing.assert_allclose((max(ys) - heights) / (max(ys) - min(ys)), shares(axis, line["y"]), atol=1e-3)
-    words = said.text_content()
-    assert re.match("You: .+ Measured: .+", words)
-    page.reload()
-    see.wait_for(state="hidden")
-    said.filter(has_text="Measured").wait_for()
-    assert said.text_content() == words
-    mine, measured = re.match(r"You: (.+)\. Measured: (.+?)\. ?(?:[A-Z]|\d+ of|$)", words).groups()
-    page.goto(f"{site_url}/{OWN}")
-    cells = page.locator(f".px-believed [data-box={id}] td").all_inner_texts()
-    assert cells[1:] == [mine, measured]
-    assert complaints == ([], [])
-
-
-def kept(page, id):
-    return page.evaluate("id => JSON.parse(localStorage.getItem('predictions'))?.[id]?.drawn", id)
-
-
-def stroke(sketch):
-    """Where a hand draws, from the upper left of the axes to the lower right."""
-    sketch.scroll_into_view_if_needed()
-    box = sketch.locator("svg").bounding_box()
-    return [(box["x"] + 66 + t * (box["width"] - 140), box["y"] + 40 + t * 150) for t in np.linspace(0, 1, 9)]
-
-
-def test_a_curve_is_drawn_by_mouse_and_its_points_moved_by_keys(site_url, open_page):
-    page, sketch, _ = open_sketch(open_page, site_url, CURVE)
-    points = stroke(sketch)
-    page.mouse.move(*points[0])
-    page.mouse.down()
-    for point in points[::4]:  # a fast hand passes points
-        page.mouse.move(*point)
-    page.mouse.up()
-    drawn = kept(page, CURVE)
-    assert (
-        drawn == sorted(drawn, reverse=True)
-        and len(set(drawn)) == len(drawn) == 7
-        and drawn[0] > 0.01 > 1e-9 > drawn[-1]
-    )
-    handle = sketch.get_by_role("slider", name="layer 12", exact=True)
-    before = int(handle.get_attribute("aria-valuenow"))
-    handle.press("ArrowDown")
-    assert int(handle.get_attribute("aria-valuenow")) == before - 1
-    assert kept(page, CURVE)[3] < drawn[3] and kept(page, CURVE)[4] == drawn[4]
-    handle.press("End")
-    assert handle.get_attribute("aria-valuetext") == "3.2" and handle.evaluate("it => it === document.activeElement")
-    page.goto(f"{site_url}/{OWN}")
-    cells = page.locator(f".px-believed [data-box={CURVE}] td").all_inner_texts()
-    assert cells[1].startswith("below 10⁻⁶ at layer ") and cells[2] == "not looked at yet"
-
-
-def test_a_finger_draws_and_does_not_scroll(site_url, open_page):
-    page, sketch, _ = open_sketch(open_page, site_url, CURVE, width=390)
-    points = stroke(sketch)
-    hand = page.context.new_cdp_session(page)
-    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    before = page.evaluate("scrollY")
-    for kind, point in [("touchStart", points[0]), *(("touchMove", point) for point in points), ("touchEnd", None)]:
-        where = [dict(x=point[0], y=point[1])] if point else []
-        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": where})
-    assert page.evaluate("scrollY") == before
-    drawn = kept(page, CURVE)
-    assert len(set(drawn)) == 7 and drawn[-1] < 1e-9
-
-
-def test_a_finger_that_sets_out_upwards_scrolls_and_draws_nothing(site_url, open_page):
-    page, sketch, _ = open_sketch(open_page, site_url, CURVE, width=390)
-    x, y = stroke(sketch)[0][0] + 30, stroke(sketch)[4][1]
-    hand = page.context.new_cdp_session(page)
-    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    before = page.evaluate("scrollY")
-    hand.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [dict(x=x, y=y)]})
-    for step in range(15):
-        moved = [dict(x=x, y=y - 10 * step)]
-        hand.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": moved})
-        page.wait_for_timeout(16)
-    hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.wait_for_function(f"scrollY > {before} + 50")
-    assert page.evaluate("localStorage.predictions ?? '{}'") == "{}" and sketch.locator(".px-see").is_disabled()
-
-
-def test_a_drawing_on_a_phone_in_the_dark_and_on_paper(site_url, open_page, axe):
-    page, sketch, (foreign, errors) = open_sketch(open_page, site_url, CURVE, width=390, theme="dark")
-    assert axe(page) == []
-    predict(sketch)
-    sketch.locator(".px-see").click()
-    page.wait_for_timeout(1000)  # what arrives has arrived
-    assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.emulate_media(media="print")
-    assert sketch.locator(".px-said").is_visible() and not sketch.get_by_role("button").filter(visible=True).count()
-    assert foreign == [] and errors == []
-
-
-@pytest.mark.parametrize("id", SKETCHES)
-def test_who_cannot_draw_reads_choices_or_a_sentence(site_url, open_page, id):
-    page, _, _ = open_page(f"{site_url}/{SKETCHES[id][0]}", scripts=False)
-    inside = page.locator(f"#{id} :is(summary, p)")
-    assert inside.first.is_visible() and inside.first.text_content()
-
-
-def test_a_drawing_lasts_as_long_as_the_page_where_nothing_can_be_stored(site_url, open_page):
-    page, _, _ = open_page("about:blank")
-    page.add_init_script(BLOCKED)
-    page.goto(f"{site_url}/{SKETCHES[CURVE][0]}")
-    sketch = page.locator(f"#{CURVE}")
-    sketch.locator(".px-see").wait_for()
-    predict(sketch)
-    sketch.locator(".px-see").click()
-    assert sketch.locator(".px-said").text_content().endswith("Measured: below 10⁻⁶ at layer 3. ")
-
-
-@pytest.mark.parametrize("damaged", ['"0.1"', "[]", "[1, 2, 3, 4, 5, 6, null]", "7"])
-def test_a_damaged_drawing_counts_as_nothing(site_url, open_page, damaged):
-    page, sketch, (_, errors) = open_sketch(open_page, site_url, CURVE)
-    page.evaluate(f'localStorage.setItem(\'predictions\', \'{{"{CURVE}": {{"drawn": {damaged}, "seen": true}}}}\')')
-    page.reload()
-    sketch.locator(".px-see").wait_for()
-    assert sketch.locator(".px-see").is_disabled() and errors == []
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_circle_of_a_choice_stands_beside_its_first_line(site_url, open_page, width):
     page, _, _ = open_page(f"{site_url}/chapters/19-where-the-norm-stands.html", width=width)
@@ -378,24 +182,3 @@ def test_the_circle_of_a_choice_stands_beside_its_first_line(site_url, open_page
         words.selectNodeContents(summary);
         return words.getClientRects()[0].top - summary.getBoundingClientRect().top; })""")
     assert len(below) > 12 and max(below) < 16
-
-
-def test_a_sketch_has_its_room_before_it_is_there_and_its_choices_if_its_explorer_is_not(site_url, open_page):
-    url = f"{site_url}/chapters/14-rank-collapse.html"
-    held = []
-    for width in (1280, 390):
-        page, _, _ = open_page("about:blank", width=width)
-        page.route("**/14-rank-collapse-residual_by_depth.js", lambda route: held.append(route))
-        page.goto(url)
-        box = page.locator(".plusx-sketch")
-        empty = box.bounding_box()["height"]
-        assert not box.locator("summary").first.is_visible()
-        while not held:
-            page.wait_for_timeout(50)
-        held.pop().continue_()
-        box.locator("svg").wait_for()
-        assert abs(box.bounding_box()["height"] - empty) < 3
-    page.route("**/14-rank-collapse-residual_by_depth.js", lambda route: route.abort())
-    page.goto(url)
-    box.locator("summary").first.wait_for()
-    assert box.locator("svg").count() == 0

@@ -36,7 +36,7 @@ def test_controls_stand_left_of_the_picture_where_there_is_room_and_above_it_els
     for width, beside in ((1280, True), (390, False)):
         page, _, _ = opened(open_page, url, width)
         root = page.locator("#explore-mixing_product")  # no text stands beside it
-        root.evaluate("root => plusx.explore.started(root).then(() => null)")
+        page.wait_for_function("document.getElementById('explore-mixing_product').explorer")
         controls, figure = (root.locator(part).bounding_box() for part in (".px-controls", ".px-figure"))
         assert (controls["x"] + controls["width"] <= figure["x"]) == beside
         assert (controls["y"] + controls["height"] <= figure["y"]) != beside

@@ -62,11 +62,9 @@ def test_log_axes_place_decades_evenly():
     np.testing.assert_allclose(np.diff(points[:, 1], 2), 0, atol=1e-3)
 
 
-def test_dates_stand_where_their_days_are():
-    days = np.array(["2026-01-01", "2026-01-02", "2026-01-05"], "datetime64[D]")
-    drawn = svg([dict(x=days, y=[0, 1, 0], mode="lines")], xaxis=dict(range=["2026-01-01", "2026-01-05"]))
-    x = curve(drawn)[:, 0]
-    assert (x[1] - x[0]) / (x[2] - x[0]) == pytest.approx(0.25, abs=1e-3)
+def test_an_axis_of_dates_is_refused():
+    with pytest.raises(ExploreError, match="no still picture on an axis of dates"):
+        svg([dict(x=["2026-01-01", "2026-01-02"], y=[0, 1], mode="lines")], xaxis=dict(type="date"))
 
 
 def test_gaps_are_gaps():

@@ -1,4 +1,4 @@
-"""What teachers get besides the pages: editions without and with solutions, the book on paper, lesson plans."""
+"""What teachers get besides the pages: editions without and with solutions, lesson plans."""
 
 import json
 import re
@@ -9,7 +9,6 @@ from html import unescape
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import editions
-import pdf
 import pytest
 from browser import ROOT, SAMPLES, serve, soup
 from sphinx.errors import ExtensionError
@@ -207,51 +206,3 @@ def test_each_link_of_a_lesson_opens_the_state_that_is_spoken_of(site, open_page
     for link in soup(site / "chapters" / "teachers.html").select('article a[href*="#slides"]'):
         target = site / "chapters" / urlsplit(link["href"]).path
         assert "btn-slides-button" in target.read_text()
-
-
-@pytest.fixture(scope="module")
-def two_chapters(site, tmp_path_factory):
-    """A site whose contents name two chapters, one with solids, and the glossary: all would take a minute."""
-    folder = tmp_path_factory.mktemp("paper")
-    for part in ["_static", "chapters"]:
-        (folder / part).symlink_to(site / part)
-    kept = r"chapters/(?:02|08|glossary)"
-    index = re.sub(rf'<li class="toctree-l1"><a class="reference internal" href="(?!{kept})[^>]*>[^<]*</a></li>', "",
-                   (site / "index.html").read_text())  # fmt: skip
-    (folder / "index.html").write_text(index)
-    return folder
-
-
-def test_on_paper_each_explorer_is_a_picture_and_contents_give_pages(two_chapters, tmp_path, launch):
-    done = subprocess.run(
-        [sys.executable, ROOT / "site" / "build" / "pdf.py", two_chapters], capture_output=True, text=True
-    )
-    out = two_chapters.with_name(f"plusx-{two_chapters.name}.pdf")
-    assert done.returncode == 0 and int(re.search(r"(\d+) pages", done.stdout)[1]) > 30, done.stderr
-    data = out.read_bytes()
-    assert b"+SourceSans3" in data and b"+SourceSerif4" in data
-    starts = pdf.starts(data)
-    files = ["index", "02-gradients-through-depth", "08-loss-landscape", "glossary"]
-    assert [starts[file] for file in files] == sorted(starts[file] for file in files) and starts["index"] == 3
-    assert starts["glossary--term-backward-gain"] >= starts["glossary"]  # links lead into other pages
-    fonts = data.count(b"/FontDescriptor")
-    assert fonts and data.count(b"/FontFile2") + data.count(b"/FontFile3") + data.count(b"/FontFile ") >= 1
-    page = launch(False).new_page(viewport={"width": 660, "height": 900})
-    source = tmp_path / "book.html"
-    source.write_text(pdf.document(two_chapters, starts))
-    page.goto(source.as_uri())
-    page.emulate_media(media="print")
-    shown = [int(text) for text in page.locator(".contents li span:last-child").all_text_contents()]
-    assert shown == [starts[file] for file in files]
-    pictures = page.locator(".plusx-explore").evaluate_all("""all => all.map((root) => {
-        const still = root.querySelector('.px-still svg').getBoundingClientRect();
-        return still.width > 400 && still.height > 200 && root.querySelector('.px-result').checkVisibility(); })""")
-    assert len(pictures) == 9 + 6 and all(pictures)  # of the chapters, and what the first page borrows
-    assert page.evaluate("document.documentElement.scrollWidth") <= 660
-    assert page.locator(".solution").count() == page.locator("[id$='--solutions'] .solution").count() == 9
-    assert page.locator(".solution section p:visible").count() > 8
-    broken = page.locator("a[href^='#']").evaluate_all(
-        "all => all.map((a) => decodeURIComponent(a.hash.slice(1))).filter((id) => !document.getElementById(id))"
-    )
-    assert broken == []
-    page.close()

@@ -1,7 +1,6 @@
 """Explorers on a small page: ghosts and pins, the diagram, what a kernel answers, and faults that once were there."""
 
 import base64
-import re
 import shutil
 from pathlib import Path
 
@@ -120,13 +119,12 @@ OTHERS = {
 }
 
 
-def test_other_kinds_of_traces_are_drawn_with_their_words_and_data(page_of):
+def test_other_kinds_of_traces_are_drawn_with_their_words(page_of):
     def drawn(kind):
         layout = dict(title=f"This is {kind}")
         return dict(data=[OTHERS[kind]], layout=layout | (dict(xaxis=dict(type="date")) if kind == "dates" else {}))
 
     page, errors = page_of(drawn, kind=[*OTHERS])
-    page.get_by_text("Data of this picture").click()
     for kind in OTHERS:
         page.get_by_role("combobox").select_option(label=kind)
         settle(page)
@@ -134,8 +132,6 @@ def test_other_kinds_of_traces_are_drawn_with_their_words_and_data(page_of):
         size = page.evaluate("""() => { const { width, height } =
           document.querySelector('.px-plot .main-svg').getBoundingClientRect(); return width * height; }""")
         assert size > 1000 and page.locator(".px-plot .plot-container").is_visible()
-        tables = page.evaluate("document.querySelector('.px-table').textContent")
-        assert ("skip" in tables) == (kind in ("sankey", "pie")), tables
     assert errors == []
 
 
@@ -258,65 +254,13 @@ def test_a_change_moves_unless_the_reader_wants_none(page_of):
     assert page.evaluate(path) == "0s"
 
 
-# ---- the axes ------------------------------------------------------------------------------------------------------
-
-
-def test_axes_follow_the_answer_while_the_reader_wants_it(page_of):
-    page, errors = page_of(curve, **CONTROLS)
-    axis = "document.querySelector('.px-plot')._fullLayout.yaxis.range"
-    fit = page.get_by_role("button", name="Fit axes")
-    assert page.evaluate(axis) == [0, 60]
-    fit.press("Enter")
-    settle(page)
-    assert page.evaluate(axis) == pytest.approx([9.82, 13.18])
-    press(page, "depth")  # the ghost of the state before is drawn, too
-    assert page.evaluate(axis) == pytest.approx([9.64, 16.36]) and fit.get_attribute("aria-pressed") == "true"
-    fit.click()
-    settle(page)
-    assert page.evaluate(axis) == [0, 60]
-    fit.click()
-    page.locator("button[type=reset]").click()
-    settle(page)
-    assert page.evaluate(axis) == [0, 60] and fit.get_attribute("aria-pressed") == "false" and errors == []
-
-
-def scales(kind):
-    if kind == "grid":
-        spot = dict(x=[1], y=[1], mode="markers")
-        grid = dict(type="heatmap", x=[0, 1], y=[0, 1], z=[[0, 1], [1, 0]])
-        return dict(data=[grid, spot], layout=dict(title=kind, yaxis=dict(range=[0, 1])))
-    y = {"log": [0, 1e-3, 1e-2], "reversed": [1, 2, 3], "bars": [5, 6, 7], "names": [1, 2, 3]}[kind]
-    axis = {"log": dict(type="log", range=[-9, 9], tickvals=[1]), "reversed": dict(range=[9, 0])}
-    trace = dict(x=["a", "b", "c"], y=y, **(dict(type="bar") if kind == "bars" else dict(mode="lines")))
-    if kind == "names":
-        trace = dict(x=[1, 2, 3], y=["a", "b", "c"], type="bar", orientation="h")
-    return dict(data=[trace], layout=dict(title=kind, yaxis=axis.get(kind, dict(range=[0, 99]))))
-
-
-def test_fitted_axes_are_logarithmic_or_reversed_where_they_were_and_bars_keep_their_foot(page_of):
-    page, errors = page_of(scales, kind=["log", "reversed", "bars", "names", "grid"])
-    fit = page.get_by_role("button", name="Fit axes")
-    fit.press("Enter")
-    settle(page)
-    expected = {"log": [-3.06, -1.94], "reversed": [3.12, 0.88], "bars": [-0.42, 7.42]}
-    for kind, ends in expected.items():
-        page.get_by_role("radio", name=kind).check()
-        settle(page)
-        assert page.evaluate("document.querySelector('.px-plot')._fullLayout.yaxis.range") == pytest.approx(ends), kind
-    for kind in ("names", "grid"):
-        page.get_by_role("radio", name=kind).check()
-        settle(page)
-        assert not fit.is_visible(), kind
-    assert errors == []
-
-
 # ---- the buttons ----------------------------------------------------------------------------------------------------
 
 
 def test_reset_is_offered_where_there_is_something_to_reset(page_of):
     page, errors = page_of(curve, **CONTROLS)
     reset = page.locator("button[type=reset]")
-    for button in (".px-fit", "input[name=skip]", ".px-pin"):
+    for button in ("input[name=skip]", ".px-pin"):
         assert reset.get_attribute("aria-disabled") == "true", button
         page.locator(button).press("Space")
         settle(page)
@@ -324,135 +268,6 @@ def test_reset_is_offered_where_there_is_something_to_reset(page_of):
         reset.press("Enter")
         settle(page)
     assert page.evaluate("document.activeElement.type") == "reset" and errors == []
-
-
-def test_the_link_says_what_a_press_did(page_of):
-    page, errors = page_of(curve, **CONTROLS)
-    link = page.locator(".px-link")
-    link.press("Enter")
-    page.wait_for_function("/copied|address bar/.test(document.querySelector('.px-link').textContent)")
-    page.wait_for_function("document.querySelector('.px-link').textContent === 'Link to this state'")
-    assert link.is_visible() and errors == []
-
-
-# ---- time ------------------------------------------------------------------------------------------------------------
-
-# What is said and, of each, whether it is read aloud; what a browser calls hidden, a page cannot ask for.
-WATCH_WORDS = """() => {
-  const result = document.querySelector('.px-result');
-  window.words = [];
-  new MutationObserver(() => words.push([result.textContent, result.ariaLive ?? 'aloud', performance.now()]))
-    .observe(result, { childList: true });
-}"""
-HIDE = """() => {
-  Object.defineProperty(document, 'hidden', { value: true, configurable: true });
-  document.dispatchEvent(new Event('visibilitychange'));
-}"""
-
-
-def player(page):
-    return page.get_by_role("button", name=re.compile("Play (depth|step|layer|blocks|percent of the epoch)", re.I))
-
-
-def playing(page):
-    return player(page).get_attribute("aria-pressed") == "true"
-
-
-@pytest.mark.parametrize("reduced", sampled([False, True], [False]))
-def test_play_walks_to_the_end_as_if_pressed_and_is_read_aloud_there(page_of, axe, reduced):
-    page, errors = page_of(curve, **CONTROLS)
-    page.emulate_media(reduced_motion="reduce" if reduced else "no-preference")
-    page.evaluate(WATCH_WORDS)
-    player(page).press("Enter")
-    assert playing(page) and page.locator("input[name=depth]").input_value() == "1"  # at once
-    settle(page)
-    assert curves(page) == ([[10, 12, 14, 16]], [[10, 11, 12, 13]])
-    page.wait_for_function("words.length === 5")
-    told = page.evaluate("words")
-    steps = [f"True {depth} relu" for depth in (2, 4, 8, 16)]
-    assert [words for words, *_ in told] == [*steps, steps[-1]]
-    assert [how for _, how, _ in told[:3]] == ["off"] * 3 and told[-1][1] == "aloud"
-    beats = [after - before for (*_, before), (*_, after) in zip(told[:3], told[1:4])]
-    assert all(400 < beat < 1200 for beat in beats), beats
-    assert not playing(page) and curves(page) == ([[10, 26, 42, 58]], [[10, 18, 26, 34]])
-    assert "depth=16" in address(page)
-    player(page).press("Space")
-    assert playing(page) and result(page) == "True 1 relu"  # from the end to the start
-    player(page).press("Space")
-    page.wait_for_timeout(700)
-    assert not playing(page) and result(page) == "True 1 relu" and errors == []
-    assert axe(page) == []  # which reads the stylesheets, as a page from disk may not
-
-
-TOUCHES = {
-    "another control": lambda page: page.locator("input[name=skip]").press("Space"),
-    "its own control": lambda page: page.locator("input[name=depth]").press("Home"),
-    "the diagram": lambda page: page.locator(".px-diagram [role=switch]").first.press("Space"),
-    "Pin": lambda page: page.locator(".px-pin").press("Enter"),
-    "Reset": lambda page: page.locator("button[type=reset]").press("Enter"),
-    "a link": lambda page: page.evaluate("location.hash = '#curve?skip=off'"),
-    "scrolled away": lambda page: page.evaluate("document.querySelector('.plusx-explore').style.marginTop = '300vh'"),
-    "another tab": lambda page: page.evaluate(HIDE),
-}
-
-
-@pytest.mark.parametrize("touch", sampled(TOUCHES, ["another control", "scrolled away"]))
-def test_play_stops_at_a_touch_and_out_of_sight(page_of, touch):
-    page, errors = page_of(curve, **CONTROLS)
-    player(page).click()
-    assert playing(page)
-    TOUCHES[touch](page)
-    page.wait_for_function("document.querySelector('.px-play').ariaPressed === 'false'", timeout=400)
-    before = result(page)
-    page.wait_for_timeout(700)
-    assert result(page) == before and not playing(page) and errors == []
-
-
-# A control, and whether time passes along it.
-PLAYS = [
-    ("step", [0, 5, 10, 20], True),
-    ("layer", (0, 24), True),
-    ("percent_of_the_epoch", (0, 100, 10), True),
-    ("blocks", {"one": 1, "two": 2, "three": 3, "four": 4}, False),  # words have no order that a page can see
-    ("depth", [4, 16, 64], False),
-    ("layers", [8, 4, 2, 1], False),
-    ("rate", [0.001, 0.003, 0.01, 0.03, 0.1], False),
-    ("step", ["start", "middle", "late", "end"], False),
-]
-
-
-@pytest.mark.parametrize("name, values, plays", sampled(PLAYS, PLAYS[1::2]))
-def test_what_plays_is_four_rising_numbers_of_a_thing_that_passes(page_of, name, values, plays):
-    scope = {}
-    exec(f"def f({name}): return dict(data=[dict(x=[0, 1], y=[0, 1])], layout=dict(title=str({name})))", scope)
-    page, errors = page_of(scope["f"], **{name: values})
-    assert player(page).count() == plays and errors == []
-
-
-def test_play_waits_for_a_kernel_and_stops_where_it_fails(hosted):
-    page, errors = hosted
-    page.evaluate("void [view(), view()]")
-    page.wait_for_function(f"{LOADED} === 2")
-    one, other = page.locator(".plusx-explore").all()
-    player(one).click()
-    for each in (one, other):
-        each.get_by_text("True 2 relu").wait_for()
-    assert playing(one) and not playing(other)
-    one.get_by_text("raised ValueError: eight. The picture is the last good one.").wait_for()
-    assert not playing(one)
-    one.locator("input[name=depth]").press("Home")
-    player(one).click()
-    assert playing(one)
-    other.locator("input[name=skip]").click()
-    other.get_by_text("False 2 relu").wait_for()
-    assert not playing(one)  # a touch in another view of it
-    one.locator("input[name=depth]").press("End")  # never answered
-    player(one).click()
-    page.wait_for_timeout(700)
-    assert playing(one) and one.locator("input[name=depth]").input_value() == "4"
-    page.evaluate("document.querySelector('.plusx-explore').parentElement.className = 'jupyter-widgets-disconnected'")
-    page.wait_for_function("document.querySelector('.px-play').ariaPressed === 'false'", timeout=1000)
-    assert errors == []
 
 
 # ---- the diagram ---------------------------------------------------------------------------------------------------
@@ -735,12 +550,12 @@ def test_a_view_that_closes_late_leaves_what_another_has_asked_for(hosted):
     assert errors == []
 
 
-def test_a_state_computed_ahead_needs_no_question(hosted):
+def test_a_state_that_another_view_asked_for_needs_no_question(hosted):
     page, _ = hosted
     page.evaluate("void view()")
     page.wait_for_function(LOADED)
-    ahead = payload(Explorer(curve, bind(curve, CONTROLS), DEFAULT), (0, 0, 0))
-    page.evaluate("(payload) => kernel.tell({ state: [0, 0, 0] }, payload)", ahead)
+    told = payload(Explorer(curve, bind(curve, CONTROLS), DEFAULT), (0, 0, 0))
+    page.evaluate("(payload) => kernel.tell({ state: [0, 0, 0] }, payload)", told)
     page.wait_for_timeout(50)
     page.evaluate("window.sent = []")
     click = "() => { document.querySelector('input').click(); return document.querySelector('.px-result').innerText; }"

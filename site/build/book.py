@@ -19,7 +19,7 @@ from plusx.sphinx.extension import MODE
 # One that is not there is left out.
 FEATURES = (
     "editions", "stage", "panels", "race", "essay", "terms", "reading", "slides", "predict",
-    "numbering", "finding", "cards", "opener", "progress", "offline",
+    "numbering", "finding", "cards", "opener", "offline",
 )  # fmt: skip
 # build.py leaves this file in a site; any other build of the site removes it.
 STAMP = ".inputs"

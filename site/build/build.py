@@ -55,15 +55,6 @@ def notebooks(book: Path) -> list[Path]:
     return [page for page in pages if page.exists()]
 
 
-def peak_megabytes(pid: int) -> int | None:
-    """The most memory a process has held, where /proc tells it."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return None
-    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
-
-
 def explain(notebook, error: Exception) -> str:
     """Which cell failed, and how."""
     for cell in notebook.cells:
@@ -112,16 +103,11 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     notebook = nbformat.read(path, as_version=4)
     read = what_it_reads(notebook, path)
 
-    def note_memory(**_):
-        nonlocal peak
-        peak = peak_megabytes(client.km.provisioner.pid) or peak
-
-    peak, failure = None, None
+    failure = None
     client = NotebookClient(
         notebook,
         timeout=timeout,
         record_timing=False,  # it would change the cells' metadata, and so the cache's key
-        on_cell_executed=note_memory,
         config=ENCRYPTED,
     )
     async with slots:
@@ -134,13 +120,10 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     if failure:
         keep_report(notebook, path, failure, book)
     else:
-        bundle = CacheBundleIn(
-            notebook, str(path), data={"execution_seconds": seconds, "megabytes": peak, "read": read}
-        )
+        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, "read": read})
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-    memory = "" if peak is None else f"{peak} MB"
     verdict = "FAILED" if failure else "run"
-    print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s{memory:>9}", flush=True)
+    print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s", flush=True)
     return failure
 
 

@@ -1,4 +1,4 @@
-"""The Chromium that drives the tests and prints the book: the one that is installed, or one that this file brings.
+"""The Chromium that drives the tests: the one that is installed, or one that this file brings.
 
     .venv/bin/python site/chromium.py
 

@@ -1,24 +1,20 @@
 /** The search lists sections while one types, definitions first (sections.py). Return asks the whole search, as before. */
+import { make } from "../../../src/plusx/explore/js/elements.js";
+
 (() => {
   const MOST = 10;
   const here = document.currentScript.src; // beside it stands what is listed
   const form = document.querySelector("#pst-search-dialog form");
   if (!form) return;
   const input = form.querySelector("input");
-  const list = document.createElement("ul");
-  list.className = "px-listed";
-  const status = document.createElement("p");
-  status.className = "px-counted";
-  status.role = "status";
+  const list = make("ul", { class: "px-listed" });
+  const status = make("p", { class: "px-counted", role: "status" });
   form.after(status, list);
   let loading;
 
   function load() {
-    return (loading ??= new Promise((resolve) => {
-      const script = document.createElement("script");
-      script.src = new URL("sections.js", here);
-      script.onload = resolve;
-      document.head.append(script);
+    return (loading ??= new Promise((onload) => {
+      document.head.append(make("script", { src: new URL("sections.js", here), onload }));
     }));
   }
 
@@ -47,14 +43,9 @@
   }
 
   function row([address, isTerm, title, chapter, text]) {
-    const [item, link, name, where, words] = ["li", "a", "strong", "span", "small"].map((tag) => document.createElement(tag));
-    link.href = new URL(`../../${address}`, here);
-    name.textContent = title;
-    where.textContent = isTerm || title !== chapter ? chapter : "";
-    words.textContent = text;
-    link.append(name, " ", where, words);
-    item.append(link);
-    return item;
+    const where = make("span", {}, isTerm || title !== chapter ? chapter : "");
+    const href = new URL(`../../${address}`, here);
+    return make("li", {}, make("a", { href }, make("strong", {}, title), " ", where, make("small", {}, text)));
   }
 
   input.addEventListener("focus", load);

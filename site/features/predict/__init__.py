@@ -1,8 +1,8 @@
-"""What a reader predicts, by a choice or by drawing: kept in the browser, shown at its question, and all of them as a
-table on the page that wants it.
+"""What a reader predicts: kept in the browser, shown at its question, and all of them as a table on the page that wants
+it.
 
 A prediction is a paragraph that begins with **Predict.**, and behind it choices, of which `data-right` marks those that
-were measured, or a place to draw (sketch.js). predict.js shows of the table what a reader has predicted.
+were measured. predict.js shows of the table what a reader has predicted.
 """
 
 import os
@@ -11,12 +11,9 @@ from pathlib import Path
 
 from assets import carry, load
 
-# A question, and after it the name of what is drawn, its choices, or both: then the choices are for readers who cannot
-# draw, and have the same name.
+# A question, its choices, and their name.
 BOX = re.compile(
-    r'<p>((?:(?!</p>).)*)</p>\s*(?:<div class="plusx-sketch" id="([\w-]+)"[^>]*>\s*)?'
-    r'(?:<div class="px-choices">\s*(<details name="([\w-]+)".*?</details>)\s*</div>)?',
-    re.S,
+    r'<p>((?:(?!</p>).)*)</p>\s*<div class="px-choices">\s*(<details name="([\w-]+)".*?</details>)\s*</div>', re.S
 )
 CHOICE = re.compile(r'<details name="[\w-]+"( data-right)?>\s*<summary>(.*?)</summary>', re.S)
 PREDICT = "<strong>Predict.</strong>"
@@ -50,31 +47,30 @@ def _rows(place: Path, pages: dict[Path, str]) -> str:
         _row(os.path.relpath(path, place.parent), TITLE.search(found[path])[1], box)
         for path in order
         for box in BOX.finditer(found.get(path, ""))
-        if box[1].startswith(PREDICT) and (box[2] or box[4])
+        if box[1].startswith(PREDICT)
     )
 
 
 def _named(box: re.Match) -> str:
-    return box[0] if box[2] or not box[4] else box[0].replace('"px-choices"', f'"px-choices" id="{box[4]}"')
+    return box[0].replace('"px-choices"', f'"px-choices" id="{box[3]}"')
 
 
 def _row(href: str, title: str, box: re.Match) -> str:
-    name, words = box[2] or box[4], CHOICE.findall(box[3] or "")
+    words = CHOICE.findall(box[2])
     # A choice may give its reason after a colon, which no measurement settles.
     measured = "; ".join(text.split(": ")[0] for right, text in words if right)
     shown = "".join(f"<span hidden>{text}</span>" for _, text in words)
     question = box[1].removeprefix(PREDICT).strip()
-    return ROW.format(name=name, href=href, title=title, question=question, choices=shown, measured=measured)
+    return ROW.format(name=box[3], href=href, title=title, question=question, choices=shown, measured=measured)
 
 
 def _equip(app, pagename, templatename, context, doctree):
-    for name, place in {"predict": "px-(choices|believed)", "sketch": "plusx-sketch"}.items():
-        if re.search(f'class="{place}"', context.get("body") or ""):
-            load(app, f"{name}.css", f"{name}.js", priority=902)
+    if re.search('class="px-(choices|believed)"', context.get("body") or ""):
+        load(app, "predict.css", "predict.js", priority=902)
 
 
 def setup(app):
-    carry(app, *(Path(__file__).with_name(f"{name}{end}") for name in ("predict", "sketch") for end in (".css", ".js")))
+    carry(app, *(Path(__file__).with_name(name) for name in ("predict.css", "predict.js")))
     app.connect("html-page-context", _equip)
     app.connect("pages-written", tabulate)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,9 +3,9 @@
  * the book's last page beside what was measured.
  */
 
-import { ours } from "../../../src/plusx/explore/js/ours.js";
+import { make } from "../../../src/plusx/explore/js/elements.js";
 
-const KEY = "predictions"; // {name of a box: the words of the choice, or what sketch.js keeps}
+const KEY = "predictions"; // {name of a box: the words of the choice}
 const right = "[data-right]";
 let kept = stored() ?? {};
 
@@ -33,13 +33,6 @@ function forget() {
   } catch {}
 }
 
-function make(tag, className, text = "") {
-  const element = document.createElement(tag);
-  element.className = className;
-  element.textContent = text;
-  return element;
-}
-
 /** A choice without the reason that it gives after a colon. */
 const answer = (words) => `“${words.split(": ")[0]}”`;
 
@@ -49,18 +42,16 @@ function choices(box) {
   const all = [...box.querySelectorAll("details")].map((details) => {
     const summary = details.querySelector("summary");
     const words = summary.textContent;
-    const tag = make("span", "px-tag");
+    const tag = make("span", { class: "px-tag" });
     summary.append(" ", tag);
     return { details, summary, words, tag };
   });
   const name = all[0].details.getAttribute("name");
   const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
   const isRight = ({ details }) => details.matches(right) || /^\s*Right/.test(details.lastElementChild.textContent);
-  const told = make("p", "px-told");
-  const words = make("span", "");
-  const button = make("button", "", "What was measured?");
-  words.setAttribute("role", "status");
-  button.type = "button";
+  const told = make("p", { class: "px-told" });
+  const words = make("span", { role: "status" });
+  const button = make("button", { type: "button" }, "What was measured?");
   told.append(words, " ", button);
   told.hidden = true;
   if (measured.length) box.append(told);
@@ -104,24 +95,15 @@ function table(place) {
   const [empty] = place.children;
   const rows = [...place.querySelectorAll("tbody tr")];
   const list = place.querySelector("table");
-  const button = make("button", "px-forget");
-  const told = make("p", "");
-  told.setAttribute("role", "status");
-  told.tabIndex = -1;
-  button.type = "button";
+  const button = make("button", { type: "button", class: "px-forget" });
+  const told = make("p", { role: "status", tabindex: -1 });
   list.after(button, told);
   let asked = false;
 
   /** Whether the row is of a prediction that was made. */
   function fill(row) {
-    const prediction = kept[row.dataset.box];
-    const [, mine, measured] = row.cells;
-    if (prediction?.mine) {
-      [mine.textContent, measured.textContent] = [prediction.mine, prediction.measured ?? "not looked at yet"];
-      return true;
-    }
-    const words = [...mine.children];
-    for (const each of words) each.hidden = each.textContent !== prediction;
+    const words = [...row.cells[1].children];
+    for (const each of words) each.hidden = each.textContent !== kept[row.dataset.box];
     return words.some((each) => !each.hidden);
   }
 
@@ -153,6 +135,5 @@ function table(place) {
   show();
 }
 
-ours.predictions = { of: (name) => kept[name], keep };
 document.querySelectorAll(".px-choices").forEach(choices);
 document.querySelectorAll(".px-believed").forEach(table);

@@ -1,4 +1,4 @@
-"""A chapter as slides for a projector: hides what is not on the slide, moves nothing. A button above each chapter."""
+"""A chapter on a projector: large, without what is not for a class, a part at a time. A button above each chapter."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ HERE = Path(__file__).parent
 
 
 def _equip(app, pagename, templatename, context, doctree):
-    if not OPENING.search(context.get("body") or ""):
+    if not pagename.startswith("chapters/") or not OPENING.search(context.get("body") or ""):
         return  # a chapter is what has something to try
     load(app, "slides.js")
-    press = button("slides", "fa-person-chalkboard", "location.hash = 'slides'", "Slides (Alt+S)")
+    press = button("slides", "fa-person-chalkboard", "plusx.slides()", "Projector (Alt+S)")
     context["header_buttons"].append(press)
 
 

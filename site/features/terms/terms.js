@@ -1,13 +1,11 @@
 /** What the glossary says of a term, in a card below it: by mouse, by focus, and at a finger's first tap (terms.py). */
+import { make } from "../../../src/plusx/explore/js/elements.js";
+
 (() => {
   const kept = document.getElementById("px-terms");
   if (!kept) return;
   const WAIT = 150; // milliseconds, so that a mouse that passes by opens nothing
-  const card = document.createElement("div");
-  card.id = "px-term";
-  card.role = "tooltip";
-  card.className = "px-term";
-  card.hidden = true;
+  const card = make("div", { id: "px-term", role: "tooltip", class: "px-term", hidden: true });
   document.querySelector(".bd-article").append(card);
   let shown = null;
   let due;

@@ -3,12 +3,11 @@
 Here live the base layout, the colours and the data table. Drawing is in `live`, `static` and `still`.
 """
 
-import datetime
 import functools
 import html
 import json
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Context
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ FLAT = ("scatter", "bar", "heatmap", "contour")
 _MAPS = {"scattergeo", "choropleth"} | {
     f"{kind}map{end}" for kind in ("scatter", "density", "choropleth") for end in ("", "box")
 }
-_LARGEST = 2**53  # beyond, float64 has not every whole number
 _COLOUR = re.compile(r"colou?r(way|scale|s)?$")  # the keys of plotly that hold colours
 _FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
@@ -113,7 +111,6 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
                 f"explore: {where}: data[{i}] is a {trace['type']}, whose map plotly fetches from another host, "
                 "which a page does not ask. Draw the outlines yourself, as lines of a scatter."
             )
-        _say_dates(trace, layout)
         _check_lengths(trace, f"{where}: data[{i}]")
         _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
@@ -148,17 +145,6 @@ def _say_defaults(trace: dict):
         trace.setdefault("mode", "lines+markers" if points < 20 and "stackgroup" not in trace else "lines")
         # Else plotly drops points that lie nearly on the line, by a frame that may be a pixel wider when it moves.
         trace.setdefault("line", {}).setdefault("simplify", False)
-
-
-def _say_dates(trace: dict, layout: dict):
-    """Dates came as their words; an axis that has some is told so, for the still as for plotly."""
-    for key in "xy":
-        if isinstance(values := trace.get(key), list) and values and all(isinstance(v, _Date) for v in values):
-            layout.setdefault(f"{key}axis{trace.get(f'{key}axis', key)[1:]}", {}).setdefault("type", "date")
-
-
-class _Date(str):
-    """A date as plotly takes it."""
 
 
 def _validate(data: list, layout: dict, where: str):
@@ -235,21 +221,13 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
         return plain
     if isinstance(node, np.ndarray):
         if arrays and node.dtype.kind in "iuf" and node.ndim:
-            if node.dtype.kind in "iu" and node.size:
-                _check_whole((node.min(), node.max()), where)
             return node.astype(np.float64)
         node = [*node] if node.dtype.kind == "M" and node.ndim else node.tolist()
     if isinstance(node, (list, tuple)):
         if arrays and (numbers := _numbers(node, where)) is not None:
             return numbers
         return [_plain(value, f"{where}[{i}]", arrays) for i, value in enumerate(node)]
-    if isinstance(node, np.datetime64):
-        return None if np.isnat(node) else _Date(np.datetime_as_string(node, unit="auto"))
-    if isinstance(node, (datetime.date, datetime.datetime)):  # pandas' Timestamp is one
-        return _Date(node.isoformat())
-    if isinstance(node, Decimal):
-        node = float(node)
-    if isinstance(node, np.generic):
+    if isinstance(node, np.generic) and not isinstance(node, np.datetime64):
         node = node.item()
     if node is None or isinstance(node, (str, bool, int)):
         return node
@@ -260,24 +238,13 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
     raise ExploreError(f"explore: {where} is {_brief(node)}, which plotly cannot draw. Use numbers, strings or arrays.")
 
 
-def _check_whole(numbers, where: str):
-    """Refuse whole numbers that float64 does not have."""
-    for one in numbers:
-        if abs(int(one)) > _LARGEST:
-            raise ExploreError(
-                f"explore: {where} has {one}, beyond 2**53, where float64 lacks whole numbers. "
-                "Subtract what all have in common, or give words."
-            )
-
-
 def _numbers(values: list | tuple, where: str) -> np.ndarray | None:
     """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
     flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
     if not flat or not all(
-        v is None or isinstance(v, (int, float, Decimal, np.number)) and not isinstance(v, bool) for v in flat
+        v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat
     ):
         return None
-    _check_whole((v for v in flat if isinstance(v, (int, np.integer))), where)
     try:
         return np.array(values, dtype=np.float64)
     except ValueError:  # rows of unequal length
@@ -323,13 +290,10 @@ def number(value: float) -> str:
 
 
 def table(figure: dict) -> str:
-    """The figure's data as HTML tables; traces over the same x share one, a grid has its own."""
+    """The figure's data as HTML tables; traces over the same x share one, a grid has its own; no x and y, no table."""
     parts: list[tuple] = []  # what traces share, caption, header, columns
     for index, trace in enumerate(figure["data"]):
-        if trace.get("hoverinfo") == "skip":
-            continue
-        if trace.get("x") is None or trace.get("y") is None:
-            parts += _columns(trace, trace.get("name") or f"series {index + 1}")
+        if trace.get("hoverinfo") == "skip" or trace.get("x") is None or trace.get("y") is None:
             continue
         x, y = (_cells(trace[key]) for key in "xy")
         x_title, y_title = (_axis_title(figure, trace, key) for key in "xy")
@@ -352,17 +316,6 @@ def table(figure: dict) -> str:
         + "</tbody></table>"
         for _, caption, header, columns in parts
     )
-
-
-def _columns(trace: dict, name: str) -> list[tuple]:
-    """Tables of what else a trace holds, in itself or one level down: lists of one length side by side."""
-    found: dict[int, list] = {}
-    for key, value in trace.items():
-        for inner, values in value.items() if isinstance(value, dict) else [("", value)]:
-            plain = isinstance(values, (list, np.ndarray)) and all(isinstance(v, (str, float)) for v in values)
-            if plain and len(values) and not _COLOUR.search(inner or key):
-                found.setdefault(len(values), []).append((f"{key} {inner}".strip(), _cells(values)))
-    return [(None, name, [*heads], [*columns]) for heads, columns in (zip(*each) for each in found.values())]
 
 
 def _cells(values: Any) -> list[str]:

@@ -1,20 +1,15 @@
 """Live: an explorer beside a kernel, the same view as in a page; a state that nobody has seen calls the function.
 
-Here live the messages between the two, and what is computed before anybody asks. The view itself is in `js/`.
+Here live the messages between the two. The view itself is in `js/`.
 """
 
-import asyncio
-import contextlib
 import functools
 import gzip
-import time
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import anywidget
 import traitlets
-from IPython import get_ipython
 
 from ..sphinx.markup import opening
 from .controls import Control, ExploreError
@@ -25,9 +20,6 @@ from .static import as_seen, markup, still_picture
 
 HERE = Path(__file__).parent
 STYLES = "explore.css", "diagram.css"
-IDLE = 0.3  # seconds after an answer until states are computed ahead
-PAUSE = 0.005  # between two of them: a request on its way through the kernel's loop comes first
-LONG = 1.0  # seconds; after a state that took longer none is computed ahead: a click would have to wait for it
 
 
 class Choice(traitlets.TraitType):
@@ -82,17 +74,10 @@ class Live(anywidget.AnyWidget):
         super().__init__(markup=shown)
         self.kept = saved(explorer, start)
         self.on_msg(lambda widget, question, buffers: self.answer(question))
-        names = [control.name for control in explorer.controls]
-        self.observe(lambda change: ahead.begin(self), names)
-        _rest_while_cells_run()
 
     def _repr_mimebundle_(self, **how):
         view, metadata = super()._repr_mimebundle_(**how)
         return {**view, **self.kept}, metadata
-
-    @property
-    def state(self) -> tuple[int, ...]:
-        return tuple(control.index(getattr(self, control.name)) for control in self.explorer.controls)
 
     def answer(self, question: dict):
         if "plotly" in question:
@@ -103,7 +88,6 @@ class Live(anywidget.AnyWidget):
                 self.tell(state)
             except ExploreError as error:  # shown in place, and the last good picture stays
                 self.send({"state": state, "error": str(error)})
-        ahead.begin(self)
 
     def tell(self, state: tuple[int, ...]):
         """Send a state, computed if it is not known yet."""
@@ -113,64 +97,12 @@ class Live(anywidget.AnyWidget):
         self.send({"state": state}, [self.computed[state]])
 
 
-class Ahead:
-    """Computes the states one change away from where a reader is, nearest first, while nobody asks for anything."""
-
-    def __init__(self):
-        self.next: asyncio.TimerHandle | None = None
-
-    def stop(self, *_):
-        if self.next:
-            self.next.cancel()
-        self.next = None
-
-    def begin(self, live: Live):
-        self.stop()
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # no kernel runs this
-            return
-        states = (each for each in one_change_away(live.explorer, live.state) if each not in live.computed)
-        self.next = loop.call_later(IDLE, self.go_on, loop, live, states)
-
-    def go_on(self, loop, live: Live, states: Iterator[tuple[int, ...]]):
-        self.next = None
-        begun = time.perf_counter()
-        if (state := next(states, None)) is None:
-            return
-        with contextlib.suppress(ExploreError):  # which is told when somebody asks for that state
-            live.tell(state)
-        if time.perf_counter() - begun < LONG:
-            self.next = loop.call_later(PAUSE, self.go_on, loop, live, states)
-
-
-ahead = Ahead()
-
-
-def one_change_away(explorer: Explorer, state: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The states in which one control differs, nearest first."""
-    near = [
-        (abs(index - state[place]), (*state[:place], index, *state[place + 1 :]))
-        for place, control in enumerate(explorer.controls)
-        for index in range(len(control.values))
-        if index != state[place]
-    ]
-    return [other for _, other in sorted(near)]
-
-
 def _still(explorer: Explorer, figure: dict) -> str:
     """The first picture until plotly's is there; none where matplotlib cannot draw what plotly can."""
     try:
         return still_picture(explorer, as_seen(figure), "wide", 720)
     except Exception:
         return ""
-
-
-@functools.cache
-def _rest_while_cells_run():
-    """Stop computing ahead before a cell runs: a function of the chapter would take the cell's random numbers."""
-    if shell := get_ipython():
-        shell.events.register("pre_run_cell", ahead.stop)
 
 
 @functools.cache

@@ -78,7 +78,6 @@ style="height:{figure["layout"]["height"]}px">
 <fieldset disabled><legend>{html.escape(explorer.question)}</legend>
 {diagram}{controls}
 <div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
-<button type="button" class="px-fit" aria-pressed="false">Fit axes</button>
 <button type="reset">Reset</button>
 <a class="px-link" href="#explore-{html.escape(explorer.name)}">Link to this state</a></div>
 </fieldset></div>

@@ -10,7 +10,6 @@ import re
 import matplotlib
 import numpy as np
 from matplotlib.colors import Colormap, LinearSegmentedColormap
-from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
@@ -75,7 +74,7 @@ def still(figure: dict, width: int, prefix: str) -> str:
         return still_drawn(figure)
     if others := sorted({trace.get("type", "scatter") for trace in figure["data"]} - DRAWN):
         raise ExploreError(f"explore: no still picture for a trace of type '{others[0]}'.")
-    figure = coloured(_dated(figure), _STANDINS)
+    figure = coloured(figure, _STANDINS)
     layout = figure["layout"]
     height = layout["height"]
     with matplotlib.rc_context(_RC):
@@ -92,8 +91,6 @@ def still(figure: dict, width: int, prefix: str) -> str:
             _draw(axes[key], trace, colour)
         for shape in layout.get("shapes", []):
             _shape(axes, shape)
-        for note in layout.get("annotations", []):
-            _note(axes, note)
         out = io.StringIO()
         canvas.savefig(out, format="svg", dpi=192, transparent=True, metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
@@ -111,31 +108,6 @@ def still(figure: dict, width: int, prefix: str) -> str:
     for name, standin in _STANDINS.items():
         svg = svg.replace(standin, f"var(--px-{name})")
     return svg
-
-
-def _dated(figure: dict) -> dict:
-    """The figure with dates as matplotlib's numbers, in all that stands on an axis of dates."""
-    layout = figure["layout"]
-    axes = {key: axis for key, axis in layout.items() if re.match("[xy]axis", key) and axis.get("type") == "date"}
-    refs = {key[0] + key[5:] for key in axes}
-
-    def number(dates):
-        return date2num(np.array(dates, "datetime64[us]"))
-
-    def put(item: dict, ref: str, *places: str) -> dict:
-        dated = [place for place in places if place in item and item.get(ref.format(place[0]), place[0]) in refs]
-        return {**item, **{place: number(item[place]) for place in dated}}
-
-    return {
-        **figure,
-        "data": [put(trace, "{}axis", "x", "y") for trace in figure["data"]],
-        "layout": {
-            **layout,
-            "shapes": [put(shape, "{}ref", "x0", "x1", "y0", "y1") for shape in layout.get("shapes", ())],
-            "annotations": [put(note, "{}ref", "x", "y") for note in layout.get("annotations", ())],
-            **{key: axis | {"range": number(axis["range"])} for key, axis in axes.items() if "range" in axis},
-        },
-    }
 
 
 def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str):
@@ -167,7 +139,7 @@ def _scale(axis, side: str, given: dict, partner: str):
 
     log = given.get("type") == "log"
     if given.get("type") == "date":
-        getattr(axis, f"{side}axis_date")()
+        raise ExploreError("explore: no still picture on an axis of dates. Count days, or give them as words.")
     if log:
         set_("scale", "log")
     if "range" in given:
@@ -418,34 +390,3 @@ def _shape(axes: dict, shape: dict):
         raise ExploreError(
             f"explore: no still picture for a shape of type '{shape['type']}'. Use line, rect or circle."
         )
-
-
-def _note(axes: dict, note: dict):
-    axis, transform = _place(axes, note)
-    font = note.get("font", {})
-    text = re.sub(r"<br>", "\n", note.get("text", ""))
-    text = re.sub(r"</?[a-z]+>", "", text)
-    look = {
-        "color": font.get("color", _STANDINS["ink"]),
-        "fontsize": font.get("size", 13) * 0.75,
-        "ha": {"left": "left", "right": "right"}.get(note.get("xanchor"), "center"),
-        "va": {"top": "top", "bottom": "bottom"}.get(note.get("yanchor"), "center"),
-        "annotation_clip": False,
-        "xycoords": transform,
-    }
-    at = note.get("x", 0), note.get("y", 0)
-    if not note.get("showarrow", True):
-        axis.annotate(text, at, **look)
-        return
-    if note.get("axref", "pixel") == "pixel":
-        tail, tail_in = (note.get("ax", -10) * 0.75, -note.get("ay", -30) * 0.75), "offset points"
-    else:
-        tail, tail_in = (note["ax"], note["ay"]), transform
-    arrow = {
-        "arrowstyle": "->",
-        "color": note.get("arrowcolor", look["color"]),
-        "linewidth": note.get("arrowwidth", 1.5) * 0.75,
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
-    axis.annotate(text, at, xytext=tail, textcoords=tail_in, arrowprops=arrow, **look)

@@ -3,7 +3,6 @@
 /**
  * @typedef {object} Control
  * @property {string} name
- * @property {Element | null} [box] what holds it, but of a switch
  * @property {string[]} labels
  * @property {() => number} get
  * @property {(index: number) => void} set
@@ -50,7 +49,6 @@ export function controlsOf(form) {
 function control(inputs) {
   const [first] = inputs;
   const name = first.name;
-  const box = first.closest(".px-radio") ?? first.closest("label");
   if (first.type === "checkbox") {
     const set = (/** @type {number} */ i) => {
       first.checked = i === 1;
@@ -62,7 +60,7 @@ function control(inputs) {
     const set = (/** @type {number} */ i) => {
       inputs[i].checked = true;
     };
-    return { name, box, labels, get: () => inputs.findIndex((input) => input.checked), set };
+    return { name, labels, get: () => inputs.findIndex((input) => input.checked), set };
   }
   const get = () => Number(first.value);
   const set = (/** @type {number} */ i) => {
@@ -70,12 +68,12 @@ function control(inputs) {
   };
   if (first.type !== "range") {
     const { options } = /** @type {HTMLSelectElement} */ (/** @type {unknown} */ (first));
-    return { name, box, labels: Array.from(options, (option) => option.text), get, set };
+    return { name, labels: Array.from(options, (option) => option.text), get, set };
   }
   const labels = JSON.parse(String(first.dataset.labels));
   const show = (/** @type {number} */ i) => {
     first.setAttribute("aria-valuetext", labels[i]);
     if (first.nextElementSibling) first.nextElementSibling.textContent = labels[i];
   };
-  return { name, box, labels, show, get, set };
+  return { name, labels, show, get, set };
 }

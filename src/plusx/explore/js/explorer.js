@@ -8,7 +8,6 @@ import { diagram } from "./diagram.js";
 import { one } from "./elements.js";
 import { Drawn } from "./pictures/drawn.js";
 import { Plotted } from "./pictures/plotly.js";
-import { Player, passes } from "./player.js";
 import { weighed } from "./tables.js";
 import { same } from "./trees.js";
 
@@ -32,7 +31,6 @@ export class Explorer {
   last = null;
   /** @type {number[] | null} the state that the reader keeps beside it */
   pin = null;
-  fits = false;
   paper = false;
   /** @type {any[]} what the legend says */
   legend = [];
@@ -53,7 +51,6 @@ export class Explorer {
     this.controls = controlsOf(this.form);
     this.names = this.controls.map((control) => control.name);
     source.sizes = this.controls.map((control) => control.labels.length);
-    this.players = this.controls.filter(passes).map((control) => new Player(this, control));
     this.start = this.state();
     /** @type {import("./pictures/picture.js").Picture} */
     this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view());
@@ -61,8 +58,6 @@ export class Explorer {
     this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));
     this.pinning = one(this.form, ".px-pin");
     this.pinning.addEventListener("click", () => this.pinState());
-    this.fitting = one(this.form, ".px-fit");
-    this.fitting.addEventListener("click", () => this.fit(!this.fits));
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", () => this.changed());
     this.form.addEventListener("reset", (event) => {
@@ -79,9 +74,6 @@ export class Explorer {
     const { root } = this;
     const told = () => this.show(root.dataset.show ?? ""); // by a link in the text, as one comes to read it
     root.addEventListener("px-show", told);
-    const link = this.linking;
-    link.ariaLive = "polite";
-    link.addEventListener("click", () => this.copyLink());
     if (!this.followLink() && !told()) this.update();
   }
 
@@ -92,7 +84,6 @@ export class Explorer {
     source.watch(this.names, () => {
       const state = source.get(this.names);
       if (same(state, this.state())) return;
-      this.halt();
       this.set(state);
       this.update();
     });
@@ -121,7 +112,6 @@ export class Explorer {
    * @param {number} index
    */
   choose(name, index) {
-    this.halt();
     this.controls[this.names.indexOf(name)].set(index);
     this.changed();
   }
@@ -133,11 +123,6 @@ export class Explorer {
     if (this.inPage) history.replaceState(null, "", this.link());
   }
 
-  /** Let nothing play on. */
-  halt() {
-    for (const player of this.players) player.stop();
-  }
-
   /**
    * Go to a state with the ghosts of others, whatever was shown before.
    * @param {number[]} state
@@ -145,13 +130,11 @@ export class Explorer {
    * @param {number[] | null} pin
    */
   jump(state, last, pin) {
-    this.halt();
     this.set(state);
     [this.chosen, this.last, this.pin] = [null, last, pin];
   }
 
   restart() {
-    this.fit(false);
     this.jump(this.start, null, null);
     this.changed();
   }
@@ -162,20 +145,9 @@ export class Explorer {
     this.changed();
   }
 
-  /**
-   * Whether the axes follow what each state shows, or are those of all states, so that states compare.
-   * @param {boolean} fits
-   */
-  fit(fits) {
-    this.fits = fits;
-    this.fitting.setAttribute("aria-pressed", String(fits));
-    this.offerReset();
-    this.picture.redraw();
-  }
-
   /** Nothing is to be reset at the start. The button keeps the focus, which a disabled one would lose. */
   offerReset() {
-    const isStart = same(this.chosen, this.start) && !this.last && !this.pin && !this.fits;
+    const isStart = same(this.chosen, this.start) && !this.last && !this.pin;
     one(this.form, "[type=reset]").ariaDisabled = String(isStart);
   }
 
@@ -189,7 +161,7 @@ export class Explorer {
       const figure = state && !twice && !same(state, this.chosen) && this.source.figure(state);
       return figure ? [{ figure, pinned }] : [];
     });
-    return { figure: this.current, others, fits: this.fits };
+    return { figure: this.current, others };
   }
 
   // ---- the address -----------------------------------------------------------------------------------
@@ -211,17 +183,6 @@ export class Explorer {
     if (last) query.set(".last", String(new URLSearchParams(differing(last))));
     if (pin) query.set(".pin", String(new URLSearchParams(differing(pin))));
     return `#${this.name}?${query}`;
-  }
-
-  /** A press puts the link on the clipboard, too, and says so; where a browser refuses, the address bar has it. */
-  async copyLink() {
-    const link = this.linking;
-    const copying = navigator.clipboard?.writeText(link.href);
-    const copied = await copying?.then(() => true, () => false);
-    link.textContent = copied ? "Link copied" : "Link is in the address bar";
-    setTimeout(() => {
-      link.textContent = "Link to this state";
-    }, 2000);
   }
 
   /** Take the state from the address, if it speaks of this explorer. */
@@ -267,18 +228,6 @@ export class Explorer {
     return true;
   }
 
-  /**
-   * The figure of a state that words tell as a link does; what they leave out is as at the start.
-   * @param {string} words
-   */
-  figureOf(words) {
-    const told = new URLSearchParams(words);
-    const state = this.controls.map(({ name, labels }, i) =>
-      told.has(name) ? labels.indexOf(String(told.get(name))) : this.start[i],
-    );
-    return this.source.figure(state);
-  }
-
   // ---- words -----------------------------------------------------------------------------------------
 
   /** @param {string} text */
@@ -311,15 +260,14 @@ export class Explorer {
   showWords() {
     const { title, legend, diagram, words } = this.current;
     const result = one(this.root, ".px-result");
-    if (result.textContent !== title || !result.firstElementChild) this.sayResult();
+    if (result.textContent !== title || !result.firstElementChild) result.replaceChildren(...weighed(title));
     one(this.root, ".px-figure").setAttribute("aria-label", words ? `${title}. ${words}` : title);
     this.linking.href = this.link();
     this.offerReset();
     this.diagram?.show(diagram ?? []);
-    // Their places stay, and with them what is below.
+    // Its place stays, and with it what is below.
     this.pinning.style.visibility = this.picture.pins(this.current) ? "" : "hidden";
     this.pinning.setAttribute("aria-pressed", String(Boolean(this.pin)));
-    this.fitting.style.visibility = this.picture.fitting(this.current) ? "" : "hidden";
     const pinned = this.pin && this.pinnedAs(this.pin);
     if (same(this.legend, [legend, pinned])) return;
     this.legend = [legend, pinned];
@@ -337,11 +285,6 @@ export class Explorer {
   pinnedAs(pin) {
     const differs = this.labels(pin).filter((_, i) => pin[i] !== this.chosen?.[i]);
     return differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state";
-  }
-
-  /** Write the result line, anew even if it says the same: what is written is read aloud. */
-  sayResult() {
-    if (this.current) one(this.root, ".px-result").replaceChildren(...weighed(this.current.title));
   }
 
   fillTable() {
@@ -370,7 +313,6 @@ export class Explorer {
   /** @param {string} error */
   fail(error) {
     this.arrived();
-    this.halt();
     this.say(`${error} The picture is the last good one.`);
   }
 }

@@ -13,7 +13,7 @@ const DAMAGED = "The data of this explorer is damaged or missing.";
 const TOUCHES = ["pointerenter", "focusin", "input", "click"];
 
 /**
- * Bring an explorer to life; `root.explorer` is it, or null if it has no data, and "px-started" tells.
+ * Bring an explorer to life; `root.explorer` is it, or null if it has no data.
  * @param {HTMLElement & {explorer?: Explorer | null}} root
  * @param {() => Promise<Table | Kernel>} sourceOf
  * @returns {Promise<() => void>} what ends it
@@ -28,7 +28,6 @@ export async function start(root, sourceOf) {
     message.hidden = false;
   }
   root.explorer = explorer;
-  root.dispatchEvent(new Event("px-started"));
   return explorer ? live(root, explorer) : () => {};
 }
 

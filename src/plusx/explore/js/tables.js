@@ -1,6 +1,5 @@
 /** A figure's data as tables, and its title as words that are weighed. */
 
-import { isColour } from "./colours.js";
 import { make } from "./elements.js";
 import { number } from "./numbers.js";
 
@@ -27,11 +26,7 @@ export function tables(figure) {
   /** @type {Part[]} */
   const parts = [];
   figure.data.forEach((/** @type {any} */ trace, /** @type {number} */ index) => {
-    if (trace.hoverinfo === "skip") return;
-    if (!trace.x || !trace.y) {
-      parts.push(...columnsOf(trace, trace.name || `series ${index + 1}`));
-      return;
-    }
+    if (trace.hoverinfo === "skip" || !trace.x || !trace.y) return;
     const head = axisTitle(trace, "x");
     const x = cells(trace.x);
     const name = trace.name || `series ${index + 1}`;
@@ -47,31 +42,6 @@ export function tables(figure) {
     parts.at(-1)?.columns.push(cells(trace.y));
   });
   return parts.map(tableOf);
-}
-
-/**
- * What else a trace holds, as `_columns` in figures.py has it.
- * @param {Record<string, any>} trace
- * @param {string} caption
- * @returns {Part[]}
- */
-function columnsOf(trace, caption) {
-  /** @type {Map<number, Part>} */
-  const found = new Map();
-  /** @type {(values: any) => boolean} */
-  const isList = (values) => Array.isArray(values) || ArrayBuffer.isView(values);
-  for (const [key, value] of Object.entries(trace)) {
-    const inside = isList(value) || !(value instanceof Object) ? { "": value } : value;
-    for (const [inner, values] of Object.entries(inside)) {
-      if (!isList(values) || !values.length || isColour(inner || key)) continue;
-      if (!Array.from(values).every((each) => ["string", "number"].includes(typeof each))) continue;
-      const part = found.get(values.length) ?? { caption, head: [], columns: [] };
-      part.head.push(`${key} ${inner}`.trim());
-      part.columns.push(cells(values));
-      found.set(values.length, part);
-    }
-  }
-  return [...found.values()];
 }
 
 /** @param {Part} part */

@@ -42,7 +42,6 @@ function weave(canvas, { grid, span: [low, high] }, { C0, C1 }) {
 /** @implements {Picture} */
 export class Drawn {
   ready = true;
-  settled = true;
   /** @type {Lines | null} where the lines are now, on their way */
   now = null;
   /** @type {Lines | null} where they go */
@@ -90,10 +89,6 @@ export class Drawn {
   /** Whether one line or dot can stand out. */
   singles() {
     return ["threads", "dots"].includes(String(this.root.dataset.drawn));
-  }
-
-  fitting() {
-    return false; // heights are the same in all states
   }
 
   /** @param {any} figure */

@@ -1,4 +1,4 @@
-/** Other states beside the present one: their curves, faint. And axes that follow what is shown. */
+/** Other states beside the present one: their curves, faint. */
 
 import { same } from "../trees.js";
 
@@ -10,36 +10,6 @@ export function speaks(trace) {
   const { type = "scatter", mode = "lines", opacity = 1, visible = true, line, hoverinfo } = trace;
   const drawn = type === "bar" || (type === "scatter" && /lines|markers/.test(mode) && !("stackgroup" in trace));
   return drawn && visible === true && opacity >= 0.6 && (line?.width ?? 2) >= 1.5 && hoverinfo !== "skip";
-}
-
-/**
- * The layout with axes upwards that hold what is drawn and no more; the foot of a bar is drawn.
- * @param {any} figure
- */
-export function fitted({ data, layout }) {
-  /** @type {Record<string, number[]>} */
-  const ends = {};
-  /** @param {any} trace */
-  const axisUp = ({ yaxis = "y" }) => `yaxis${yaxis.slice(1)}`;
-  const fills = (/** @type {any} */ { type = "scatter" }) => !["bar", "scatter"].includes(type); // a grid its axes
-  const grids = data.filter(fills).map(axisUp);
-  for (const trace of data) {
-    const { type, y, visible = true } = trace;
-    const axis = axisUp(trace);
-    if (!layout[axis]?.range || visible !== true || grids.includes(axis)) continue;
-    const isLog = layout[axis].type === "log";
-    const at = Array.from(y ?? [], (value) => (isLog ? Math.log10(value) : value));
-    const seen = (type === "bar" ? [0, ...at] : at).filter(Number.isFinite); // neither a gap nor a name
-    if (at.some(Number.isFinite)) ends[axis] = [...(ends[axis] ?? []), ...seen];
-  }
-  const axes = Object.entries(ends).map(([axis, seen]) => {
-    const { range, tickvals, ticktext, dtick, ...own } = layout[axis];
-    const [low, high] = seen.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
-    const room = 0.06 * (high - low) || 0.1 * Math.abs(high) || 0.1;
-    const next = [low - room, high + room];
-    return [axis, { ...own, range: range[0] > range[1] ? next.reverse() : next }];
-  });
-  return { ...layout, ...Object.fromEntries(axes) };
 }
 
 /**

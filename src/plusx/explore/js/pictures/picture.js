@@ -5,17 +5,14 @@
  * @typedef {object} View what is to be seen
  * @property {any} figure the present state's
  * @property {{figure: any, pinned: boolean}[]} others those of states that stay beside it, faintly
- * @property {boolean} fits whether the axes follow what is shown
  *
  * @typedef {object} Picture
  * @property {boolean} ready whether it can draw; until then the still stands in its place
- * @property {boolean} settled whether it is ready, or has failed to be
  * @property {() => Promise<void>} load gets what it needs; an error says in words what did not come
  * @property {() => void} redraw the view has changed: draws in this frame, or in the next if this one has drawn
  * @property {() => void} repaint every colour has changed
  * @property {() => void} resize its place has another size
  * @property {(figure: any) => boolean} pins whether another state can stay beside this figure
- * @property {(figure: any) => boolean} fitting whether the axes could follow this figure
  * @property {(figure: any) => Node[]} tables the figure's data
  * @property {() => void} end
  */

@@ -4,9 +4,7 @@ import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
 import { ours } from "../ours.js";
 import { tables } from "../tables.js";
-import { same } from "../trees.js";
-import { nameEnds } from "./ends.js";
-import { fitted, ghosts, speaks } from "./ghosts.js";
+import { ghosts, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
 /** @typedef {import("../sources.js").Source} Source */
@@ -51,8 +49,8 @@ async function loadPlotly(source) {
 export class Plotted {
   /** @type {any} what is drawn, colours by name; null: all is to be drawn anew */
   drawn = null;
-  /** @type {any} plotly; undefined until it came, null if it did not */
-  plotly = undefined;
+  /** @type {any} plotly; null until it came */
+  plotly = null;
   stale = false;
   frame = 0;
 
@@ -66,27 +64,16 @@ export class Plotted {
     this.source = source;
     this.view = view;
     this.plot = /** @type {any} */ (root.querySelector(".px-plot"));
-    this.ends = make("div", { class: "px-ends", "aria-hidden": "true" });
-    this.plot.after(this.ends);
   }
 
   get ready() {
     return Boolean(this.plotly);
   }
 
-  get settled() {
-    return this.plotly !== undefined;
-  }
-
   async load() {
     const isSolid = this.root.dataset.bundle === "gl3d";
-    try {
-      if (isSolid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws no 3-D");
-      this.plotly = await loadPlotly(this.source);
-    } catch (error) {
-      this.plotly = null;
-      throw error;
-    }
+    if (isSolid && !document.createElement("canvas").getContext("webgl")) throw new Error("This browser draws no 3-D");
+    this.plotly = await loadPlotly(this.source);
   }
 
   redraw() {
@@ -104,17 +91,12 @@ export class Plotted {
     if (!this.drawn) return; // its size is not asked for: a plot that is left out would be laid out for that
     const { clientWidth, clientHeight, _fullLayout } = this.plot;
     if (!clientWidth || (clientWidth === _fullLayout.width && clientHeight === _fullLayout.height)) return;
-    this.plotly.Plots.resize(this.plot).then(() => this.nameEnds());
+    this.plotly.Plots.resize(this.plot);
   }
 
   /** @param {any} figure */
   pins(figure) {
     return figure.data.some(speaks);
-  }
-
-  /** @param {any} figure */
-  fitting(figure) {
-    return !same(fitted(figure), figure.layout);
   }
 
   /** @param {any} figure */
@@ -130,14 +112,13 @@ export class Plotted {
    * What plotly gets, colours by name: the present state, and faintly those that stay beside it.
    * @param {View} view
    */
-  composed({ figure: { data, layout }, figure, others, fits }) {
+  composed({ figure: { data, layout }, figure, others }) {
     // A ghost's bars stand where those of its trace do.
     const own = data.map((/** @type {any} */ trace, /** @type {number} */ i) =>
       trace.type === "bar" && layout.barmode !== "stack" ? { ...trace, offsetgroup: String(i) } : trace,
     );
     const faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
-    const whole = { data: [...own, ...faint], layout };
-    return fits ? { ...whole, layout: fitted(whole) } : whole;
+    return { data: [...own, ...faint], layout };
   }
 
   draw() {
@@ -157,14 +138,8 @@ export class Plotted {
     }
     if (!leaves || !this.drawn) this.react(next);
     this.drawn = next;
-    this.nameEnds();
     this.root.classList.remove("px-pending");
     this.root.classList.add("px-live");
-  }
-
-  nameEnds() {
-    const view = this.view();
-    if (view) nameEnds(this.ends, this.plot, view.figure);
   }
 
   /**

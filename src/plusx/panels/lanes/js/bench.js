@@ -2,7 +2,7 @@
 
 import { followTheme } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
-import { make, unique } from "../../../explore/js/elements.js";
+import { make } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
 import { Results } from "./results.js";
 import { LAST, mean, NAMES, short } from "./words.js";
@@ -10,25 +10,15 @@ import { LAST, mean, NAMES, short } from "./words.js";
 export class Bench extends Results {
   build() {
     const { setup } = this;
-    const group = unique();
     const button = (words, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, words);
-    const radios = (name, legend, options, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
-      ...Object.entries(options).map(([value, label]) => make("label", {},
-        make("input", { type: "radio", name: `ln-${name}-${group}`, value, onchange: () => change(value) }), make("span", {}, label))));
-
     this.presets = setup.presets.map(({ name }, at) => button(name, () => this.usePreset(at), { "aria-pressed": "false" }));
     this.story = make("p", { class: "ln-story" });
-    this.taskRadios = radios("task", "Data", setup.tasks, (task) => this.choose(() => (this.task = task), true));
+    this.buildCommon("the training step");
+    this.taskRadios = this.radios("task", "Data", setup.tasks, (task) => this.choose(() => (this.task = task), true));
     this.seedField = make("input", { type: "number", min: 0, max: 9999, step: 1, onchange: () => this.choose(() => (this.seed = this.seedTyped()), true) });
-    this.speedRadios = radios("speed", "Speed", { slow: "2 steps a second", medium: "10", fast: "as fast as it goes" }, (speed) => (this.speed = speed));
-    this.speedRadios.querySelector("[value=fast]").checked = true;
-    this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this setting"); // Lab's address is Lab's
     this.playButton = button("Play", () => (this.playing ? this.pause() : this.play()), { class: "ln-play" });
     this.stepButton = button("One step", () => this.oneStep());
     this.rewindButton = button("Rewind", () => this.startOver());
-    this.load = button("", () => this.loadStep(), { class: "pn-load" });
-    this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the training step" });
-    this.message = make("p", { class: "px-message", role: "alert", hidden: true });
     this.result = make("p", { class: "pn-hidden", role: "status" }); // at the pace of reading; for the eye there is `now`
     this.now = make("p", { class: "px-result" });
 
@@ -45,14 +35,14 @@ export class Bench extends Results {
     this.planes = NAMES.map((name) => picture(`Lane ${name}: where it sees which spiral`, "ln-picture ln-plane"));
     this.seenBox = make("div", { class: "ln-seen" });
 
-    this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, radios, button)]));
+    this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, button)]));
     this.challenges = setup.challenges.map((challenge) => this.buildChallenge(challenge, button));
     this.root.querySelector(".pn-stage").replaceChildren(
       make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets),
       this.story,
       make("div", { class: "pn-row" }, ...(Object.keys(setup.tasks).length > 1 ? [this.taskRadios] : []), make("label", {}, "Seed", this.seedField), this.link),
       make("div", { class: "pn-said" }, make("div", {}, this.message, this.now, this.result), this.load, this.progress),
-      make("div", { class: "pn-row" }, this.playButton, this.stepButton, this.rewindButton, this.speedRadios),
+      make("div", { class: "pn-row" }, this.playButton, this.stepButton, this.rewindButton),
       make("p", { class: "ln-key", "aria-hidden": "true" }, make("span", { class: "ln-A" }, "A"), make("span", { class: "ln-B" }, "B")),
       make("div", { class: "ln-pictures" }, this.lossPicture.node, this.seenBox, this.gradientPicture.node, this.branchPicture.node),
       make("div", { class: "ln-lanes" }, ...NAMES.map((name) => this.lanes[name].node)),
@@ -64,7 +54,7 @@ export class Bench extends Results {
     if (here) window.addEventListener("hashchange", () => location.hash === this.address() || this.followLink());
   }
 
-  buildLane(name, _radios, button) {
+  buildLane(name, button) {
     const { options, labels, groups, piece, usual, of } = this.setup;
     const blocks = usual.skips.length;
     const lane = { name };

@@ -6,16 +6,16 @@
 
 import { unique } from "../../../explore/js/elements.js";
 import { statesOf } from "../../../explore/js/states.js";
-import { here, loadWorker } from "../../js/engine.js";
+import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { Kept } from "./kept.js";
-import { FRAME, frame, MOST, mean, NAMES, READING, SPEEDS, START, wait } from "./words.js";
+import { FRAME, frame, MOST, mean, NAMES, READING, START } from "./words.js";
 
 export class Lanes extends Bench {
   /** Until `signal` aborts; in the book's page nothing aborts it. */
   constructor(root, setup, { engine, signal = new AbortController().signal }) {
     super();
-    Object.assign(this, { root, setup, engine, signal, view: unique(), seed: 0, speed: "fast", patience: 15_000, ahead: 0 });
+    Object.assign(this, { root, setup, engine, signal, view: unique(), seed: 0, patience: 15_000, ahead: 0 });
     this.branches = setup.usual.skips.split("").map((_, at) => { // what each is called: in words, and in its picture
       const { name, short, at: mine } = setup.groups.find((group) => group.at.includes(at));
       const number = mine.indexOf(at) + 1;
@@ -40,9 +40,7 @@ export class Lanes extends Bench {
   usePreset(at, remember = true) {
     const preset = this.setup.presets[at];
     return this.choose(() => {
-      const [at, changes] = preset.then ?? [];
-      const flips = at ? [{ at, name: "B", changes }] : [];
-      Object.assign(this, { chosen: preset, task: preset.task, seed: 0, first: preset, flips, isStory: true });
+      Object.assign(this, { chosen: preset, plan: preset, task: preset.task, seed: 0 });
     }, true, remember);
   }
 
@@ -52,32 +50,10 @@ export class Lanes extends Bench {
     const isOther = Object.keys(changes).filter((part) => changes[part] !== lane.words[part]);
     if (!isOther.length) return this.show();
     return this.choose(() => {
-      this.isStory = false;
+      this.plan = null;
       lane.words = { ...lane.words, ...changes };
-      this.note(name, changes);
+      if (this.count) this.marks.push(this.count + this.ahead);
     }, isOther.some((part) => START.includes(part)));
-  }
-
-  /** Keep what was flipped, and after which step, so that the run can be taken once more. */
-  note(name, changes) {
-    const at = this.count + this.ahead;
-    if (!at) {
-      this.first = this.wordsNow();
-      return;
-    }
-    this.flips.length = this.made;
-    const last = this.flips.at(-1);
-    if (last?.at === at && last.name === name) last.changes = { ...last.changes, ...changes };
-    else this.made = this.flips.push({ at, name, changes });
-  }
-
-  wordsNow() {
-    return Object.fromEntries(NAMES.map((name) => [name, this.lanes[name].words]));
-  }
-
-  /** After which steps something was flipped. */
-  get marks() {
-    return [...new Set(this.flips.slice(0, this.made).map(({ at }) => at))];
   }
 
   /** A change by the reader: from here on this is no preset's run. */
@@ -98,12 +74,9 @@ export class Lanes extends Bench {
       asked.set("task", this.task);
       asked.set("seed", this.seed);
       for (const name of NAMES) {
-        for (const [part, value] of Object.entries(this.first[name])) {
+        for (const [part, value] of Object.entries(this.lanes[name].words)) {
           if (value !== this.setup.usual[part]) asked.set(`${name}.${part}`, value);
         }
-      }
-      for (const { at, name, changes } of this.flips) {
-        for (const [part, value] of Object.entries(changes)) asked.append("then", `${at}.${name}.${part}.${value}`);
       }
     }
     return `#${this.root.id}?${asked}`;
@@ -114,13 +87,6 @@ export class Lanes extends Bench {
     if (part === "skips") return value.length === usual.skips.length && /^[01]+$/.test(value);
     if (part === "depth" && usual.depth) return /^\d+$/.test(value) && value >= 1 && Number(value) <= usual.depth;
     return Boolean(options[part]?.some(([each]) => each === value));
-  }
-
-  /** A flip as `address` wrote it; null if it is none. */
-  flipOf(written) {
-    const [, at, name, part, value] = /^([1-9]\d{0,3})\.([AB])\.(\w+)\.(.+)$/.exec(written) ?? [];
-    if (!at || START.includes(part) || !this.isOffered(part, value)) return null;
-    return { at: Number(at), name, changes: { [part]: value } };
   }
 
   /** Take the setting from the address, if it speaks of these lanes. */
@@ -141,56 +107,32 @@ export class Lanes extends Bench {
       await this.choose(() => {
         this.task = take("task", (task) => Object.hasOwn(this.setup.tasks, task), Object.keys(this.setup.tasks)[0]);
         this.seed = Number(take("seed", (seed) => /^\d{1,4}$/.test(seed), "0"));
-        this.first = Object.fromEntries(NAMES.map((name) => [name, Object.fromEntries(Object.entries(this.setup.usual).map(([part, usual]) =>
-          [part, take(`${name}.${part}`, (value) => this.isOffered(part, value), usual)]))]));
-        const flips = asked.getAll("then").map((written) => this.flipOf(written) ?? void wrong.push(`then=${written}`));
-        this.flips = flips.filter(Boolean).sort((one, other) => one.at - other.at);
-        this.isStory = true;
+        this.plan = null;
+        for (const name of NAMES) {
+          const parts = Object.entries(this.setup.usual).map(([part, usual]) =>
+            [part, take(`${name}.${part}`, (value) => this.isOffered(part, value), usual)]);
+          this.lanes[name].words = Object.fromEntries(parts);
+        }
       }, true, false);
     }
     if (wrong.length) this.say(`The link asks for ${wrong.join(", ")}, which is not offered here.`);
     this.root.scrollIntoView();
   }
 
-  // -- loading
-
-  offerLoading() {
-    this.load.hidden = Boolean(this.engine);
-    if (this.engine) return;
-    this.cannot = "";
-    if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
-    else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
-    const { runtime, ...files } = JSON.parse(this.root.dataset.files || "{}");
-    const mine = ["begin", "step", "look"].map((part) => [part, files[`${this.setup.kind}-${part}`]]);
-    this.files = { runtime, ...Object.fromEntries(mine) };
-    const bytes = Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0);
-    this.load.textContent = `Load PyTorch's training step (${(bytes / 1e6).toFixed(1)} MB)`;
-    this.load.hidden = Boolean(this.cannot);
-  }
-
-  async loadStep(then = () => this.startOver()) {
-    this.pause();
-    this.load.disabled = true;
-    this.progress.hidden = false;
-    try {
-      this.engine = await loadWorker("lanes-worker.js", this.files, (share) => (this.progress.value = share));
-    } catch (error) {
-      this.say(`The training step did not load: ${error.message}. Try again, or replay the presets, which need no loading.`);
-      return;
-    } finally {
-      this.load.disabled = false;
-      this.progress.hidden = true;
-    }
-    this.say("");
-    this.offerLoading();
-    await then();
-  }
-
   // -- training
 
-  say(text) {
-    this.message.textContent = text;
-    this.message.hidden = !text;
+  offerLoading() {
+    const { runtime, ...files } = JSON.parse(this.root.dataset.files || "{}");
+    const mine = ["begin", "step", "look"].map((part) => [part, files[`${this.setup.kind}-${part}`]]);
+    this.offer("PyTorch's training step", { runtime, ...Object.fromEntries(runtime ? mine : []) });
+  }
+
+  async loadNets() {
+    this.pause();
+    if (!(await this.bring("lanes-worker.js", "The training step", "replay the presets"))) return;
+    this.say("");
+    this.offerLoading();
+    await this.startOver();
   }
 
   /** What keeps the lanes from training, if anything. */
@@ -233,8 +175,9 @@ export class Lanes extends Bench {
       if (this.fault()) return false;
       if (!begin && this.isOver()) return false;
       if (!begin) this.flip();
-      const flipAt = this.flips[this.made]?.at ?? Infinity;
-      const left = begin ? 0 : Math.min(steps, this.stopAt() - this.count, flipAt - this.count);
+      const flipAt = this.plan?.then?.[0] ?? 0;
+      const ends = [this.stopAt(), ...(flipAt > this.count ? [flipAt] : [])];
+      const left = begin ? 0 : Math.min(steps, ...ends.map((end) => end - this.count));
       let answers;
       this.ahead = left;
       try {
@@ -282,36 +225,25 @@ export class Lanes extends Bench {
     return this.count >= this.stopAt() || NAMES.every((name) => this.history[name].ended);
   }
 
-  /** What a story, or the run that is taken once more, flips after this step. */
+  /** What a preset changes in lane B after this step. */
   flip() {
-    const before = this.made;
-    for (; this.flips[this.made]?.at === this.count; this.made++) {
-      const { name, changes } = this.flips[this.made];
-      this.lanes[name].words = { ...this.lanes[name].words, ...changes };
-    }
-    if (this.made > before) this.show();
+    const [at, changes] = this.plan?.then ?? [];
+    if (at !== this.count || this.marks.includes(at)) return;
+    this.marks.push(at);
+    this.lanes.B.words = { ...this.lanes.B.words, ...changes };
+    this.show();
   }
 
-  /** The switches as they are at step 0: those of a story, which comes again whole, else those of now. */
+  /** The switches as they are at step 0: those of a preset, else those of now. */
   toFirst() {
-    if (!this.isStory) Object.assign(this, { first: this.wordsNow(), flips: [] });
-    for (const name of NAMES) this.lanes[name].words = { ...this.first[name] };
-    this.made = 0;
+    for (const name of this.plan ? NAMES : []) this.lanes[name].words = { ...this.plan[name] };
+    this.marks = [];
   }
 
   startOver() {
     this.toFirst();
     this.show();
     return this.rewind();
-  }
-
-  /** The run so far once more, with all that was flipped; whoever takes the steps has lost the nets. */
-  async again(steps) {
-    for (const name of NAMES) this.lanes[name].words = { ...this.first[name] };
-    this.made = 0;
-    this.show();
-    let goesOn = await this.advance(0, true);
-    while (goesOn && this.count < steps) goesOn = await this.advance(Math.min(10, steps - this.count));
   }
 
   /** Both lanes as they begin. */
@@ -341,12 +273,10 @@ export class Lanes extends Bench {
     let told = performance.now();
     while (this.playing && !this.signal.aborted) {
       const begun = performance.now();
-      const isFast = this.speed === "fast";
       const most = this.engine ? 50 : 5; // a kept run is there at once
-      if (!(await this.advance(isFast ? Math.min(steps, most) : 1))) break;
+      if (!(await this.advance(Math.min(steps, most)))) break;
       const took = performance.now() - begun;
       steps = Math.max(1, Math.round((steps * FRAME) / Math.max(took, 1)));
-      if (!isFast) await wait(1000 / SPEEDS[this.speed] - took);
       await frame();
       if (performance.now() - told > READING) {
         told = performance.now();
@@ -360,15 +290,11 @@ export class Lanes extends Bench {
   async failed(error) {
     this.pause();
     if (this.fault()) return this.say(this.fault());
-    if (error.isLost && this.engine?.end) {
+    if (error.isLost && this.engine && here) {
       this.engine.end();
-      this.engine = null;
-      this.turn = null;
-      this.patience *= 2; // a slow machine's next worker needs more, or it is lost again, and again
-      const { count } = this;
-      this.say("The worker that computed was lost; it is started again.");
-      await this.loadStep(() => this.again(count));
-      if (this.engine) this.say(`The worker that computed was lost. It was started again and took the same ${this.count} steps.`);
+      this.engine = this.turn = null;
+      this.offerLoading();
+      this.say("The worker that computed was lost, and both nets with it: load the step again.");
     } else if (error.isLost) this.say("No answer: the kernel is busy or was stopped; if it was restarted, run this cell again.");
     else this.say(`The step was not taken: ${error.message}.`);
   }

@@ -1,9 +1,10 @@
 /** What two lanes have done, in words and in pictures. */
 
+import { Panel } from "../../js/panel.js";
 import { decades, paintPlane, plot } from "./canvas.js";
 import { blockOf, LAST, mean, NAMES, short, smooth, thin } from "./words.js";
 
-export class Results {
+export class Results extends Panel {
   words(name) {
     const { loss, ended } = this.history[name];
     if (ended) return `${name} has run away: since step ${ended} its loss is not a number`;
@@ -28,9 +29,7 @@ export class Results {
   show() {
     const { options, controls, groups, drawings } = this.setup;
     for (const [at, button] of this.presets.entries()) button.setAttribute("aria-pressed", at === this.preset);
-    const steps = [...new Set(this.flips.map(({ at }) => at))];
-    const kept = this.isStory && steps.length ? `Switches are flipped once more, after step ${steps.join(", ")}.` : "";
-    this.story.textContent = this.chosen?.says ?? kept;
+    this.story.textContent = this.chosen?.says ?? "";
     this.taskRadios.querySelector(`[value=${this.task}]`).checked = true;
     this.seedField.value = this.seed;
     this.link.href = this.address();

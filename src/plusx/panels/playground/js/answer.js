@@ -2,13 +2,14 @@
 
 import { rgb } from "../../../explore/js/colours.js";
 import { make } from "../../../explore/js/elements.js";
+import { Panel } from "../../js/panel.js";
 import { paint, paintLarge } from "./canvas.js";
 import { logProbabilities, meanCosine, percent, short, shown, spoken, sum } from "./readings.js";
 
-export class Answer {
+export class Answer extends Panel {
   /**
    * What was last computed, which need not be of the present state: that may want nets that are not loaded. In two
-   * tasks, so that a slow phone shows the answer before it paints the large picture and the lens.
+   * tasks, so that a slow phone shows the answer before it paints the large picture.
    */
   async draw() {
     const { seen } = this;
@@ -61,7 +62,6 @@ export class Answer {
     await new Promise((resolve) => setTimeout(resolve));
     if (seen !== this.seen) return; // drawn anew meanwhile
     this.drawLarge(net, tokens, colours, ink);
-    this.drawLens(net, logs, tokens, wanted, colours[0]);
   }
 
   drawMap(button, values, n, colour) {
@@ -107,26 +107,5 @@ export class Answer {
       make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pn-hidden" }, spoken(token))),
       make("span", { class: "pg-bar", "aria-hidden": "true" }, make("span", { style: `width:${Number.isFinite(p) ? 100 * p : 0}%` })),
       make("span", {}, `${percent(p)}${note}`))));
-  }
-
-  drawLens(net, logs, tokens, wanted, colour) {
-    const key = `${net.title} ${tokens.length}`;
-    if (this.lensKey !== key) {
-      this.lensKey = key;
-      this.lensHead = tokens.map(() => make("th", { scope: "col" }));
-      this.lensCells = Array.from({ length: net.layers + 1 }, () => tokens.map(() => make("td")));
-      this.lens.replaceChildren(make("table", {},
-        make("caption", {}, net.causal ? "Below each character: what each layer expects to follow. The more colour, the more probable is what did follow." : "At each place: the digit that each layer would answer. The more colour, the more probable is the right one."),
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "input"), ...this.lensHead)),
-        make("tbody", {}, ...this.lensCells.map((cells, layer) => make("tr", {}, make("th", { scope: "row" }, layer ? `layer ${layer}` : "start"), ...cells)))));
-    }
-    for (const [i, token] of tokens.entries()) this.lensHead[i].textContent = shown(token);
-    for (const [layer, cells] of this.lensCells.entries()) for (const [place, cell] of cells.entries()) {
-      const row = logs(layer, place);
-      const said = shown(net.alphabet[row.indexOf(Math.max(...row))] ?? "–");
-      const right = wanted[place] === undefined ? 0 : Math.exp(row[net.alphabet.indexOf(wanted[place])]);
-      if (cell.textContent !== said) cell.textContent = said;
-      cell.style.backgroundColor = `rgba(${colour.join()},${(0.5 * (right || 0)).toFixed(3)})`;
-    }
   }
 }

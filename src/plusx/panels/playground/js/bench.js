@@ -2,7 +2,7 @@
 
 import { followTheme } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
-import { make, unique } from "../../../explore/js/elements.js";
+import { make } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
 import { Answer } from "./answer.js";
 import { ACTIVATION, NORMS, } from "./readings.js";
@@ -11,24 +11,17 @@ export class Bench extends Answer {
   build() {
     const { setup } = this;
     const stage = this.root.querySelector(".pn-stage");
-    const group = unique(); // other views in the same page have radios of their own
-    const radios = (name, legend, options, chosen, change) => make("fieldset", { class: "px-radio" }, make("legend", {}, legend),
-      ...options.map(([value, label]) => make("label", {},
-        make("input", { type: "radio", name: `pg-${name}-${group}`, value, checked: value === chosen, onchange: () => change(value) }), make("span", {}, label))));
-    this.netRadios = radios("net", "Net", Object.entries(setup.nets).map(([name, { title }]) => [name, title]), this.netName, (name) => this.chooseNet(name));
-    const values = (kind) => setup.switches[kind].labels.map((label, i) => [String(i), label]).slice(1);
-    this.normRadios = radios("norm", "Norms stand", values(NORMS[0]), "1", (value) => this.setAll(NORMS, Number(value), "place"));
-    this.kindRadios = radios("kind", "Activations", values(ACTIVATION), "1", (value) => this.setAll([ACTIVATION], Number(value), "kind"));
+    this.buildCommon("the net");
+    const titles = Object.entries(setup.nets).map(([name, { title }]) => [name, title]);
+    this.netRadios = this.radios("net", "Net", Object.fromEntries(titles), (name) => this.chooseNet(name));
+    const values = (kind) => Object.fromEntries([...setup.switches[kind].labels.entries()].slice(1));
+    this.normRadios = this.radios("norm", "Norms stand", values(NORMS[0]), (value) => this.setAll(NORMS, Number(value), "place"));
+    this.kindRadios = this.radios("kind", "Activations", values(ACTIVATION), (value) => this.setAll([ACTIVATION], Number(value), "kind"));
 
     this.field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
     this.fieldNote = make("span", { class: "pn-note" });
-    this.write = make("button", { type: "button", onclick: () => this.writeOn() }, "Let it write 40 more");
-    this.load = make("button", { type: "button", class: "pn-load", onclick: () => this.loadNet() });
-    this.progress = make("progress", { max: 1, value: 0, hidden: true, "aria-label": "Loading the net" });
-    this.message = make("p", { class: "px-message", role: "alert", hidden: true });
     this.late = make("p", { class: "px-message", role: "status", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
     this.result = make("p", { class: "px-result", role: "status" });
-    this.link = make("a", { class: "px-link", href: "#", hidden: !here }, "Link to this state"); // Lab's address is Lab's
 
     this.presets = setup.presets.map(({ name, switches }) => {
       const button = make("button", { type: "button", "aria-pressed": "false", onclick: () => this.set(switches) }, name);
@@ -57,7 +50,6 @@ export class Bench extends Answer {
 
     this.largeCanvas = make("canvas", { role: "img" });
     this.largeCaption = make("figcaption", {});
-    this.lens = make("div", { class: "pg-lens", tabindex: 0, role: "region", "aria-label": "Logit lens, a table" });
     this.bars = make("ol", { class: "pg-bars" });
     this.barsTitle = make("h3", { "aria-level": 2 }); // the first of a page, too
     this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
@@ -66,7 +58,7 @@ export class Bench extends Answer {
     this.bench = make("div", { class: "pg-bench" },
       this.netRadios,
       make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
-      make("div", { class: "pn-row" }, this.fieldNote, this.write, this.link),
+      make("div", { class: "pn-row" }, this.fieldNote, this.link),
       make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
       make("div", { class: "pn-row" }, this.normRadios, this.kindRadios),
       make("div", { class: "pn-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
@@ -78,8 +70,6 @@ export class Bench extends Answer {
     stage.replaceChildren(
       this.bench,
       make("figure", { class: "pg-large" }, this.largeCanvas, this.largeCaption),
-      make("h3", {}, "Logit lens: what each layer would answer"),
-      this.lens,
       make("h3", {}, "Challenges"),
       make("ol", { class: "pn-challenges" }, ...this.challenges),
     );

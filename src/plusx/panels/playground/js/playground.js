@@ -4,9 +4,9 @@
  * table of presets that the page brings along. Nothing here knows weights.
  */
 
-import { here, loadWorker } from "../../js/engine.js";
+import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
-import { ACTIVATION, FFN, logProbabilities, NORMS, PER_LAYER, sum } from "./readings.js";
+import { ACTIVATION, FFN, NORMS, PER_LAYER } from "./readings.js";
 
 export class Playground extends Bench {
   /** Until `signal` aborts; in the book's page nothing aborts it. */
@@ -65,35 +65,6 @@ export class Playground extends Bench {
     this.changed();
   }
 
-  /** Let the net append characters, each drawn from what it expects, a little sharpened. */
-  async writeOn() {
-    if (this.fault()) return;
-    this.write.disabled = true;
-    const { net } = this;
-    let { text } = this;
-    let seed = text.length;
-    try {
-      for (let i = 0; i < 40; i++) {
-        const { scores } = await this.answer();
-        if (this.net !== net || this.text !== text) break; // the reader has gone on
-        const logs = logProbabilities(scores, scores.length - net.alphabet.length, net.alphabet.length);
-        const weights = logs.map((log) => Math.exp(log / 0.7));
-        seed = (seed * 1103515245 + 12345) % 2147483648; // the same words for the same text and switches
-        let left = (seed / 2147483648) * sum(weights);
-        const next = weights.findIndex((weight) => {
-          left -= weight;
-          return left < 0;
-        });
-        text += net.alphabet[Math.max(next, 0)];
-        [this.text, this.field.value] = [text, text];
-      }
-    } catch {
-      // asked again below, and told there
-    }
-    this.write.disabled = false;
-    this.changed();
-  }
-
   address() {
     return `#${this.root.id}?${new URLSearchParams({ net: this.netName, switches: this.switches, text: this.text })}`;
   }
@@ -117,43 +88,16 @@ export class Playground extends Bench {
     return true;
   }
 
-  // -- loading
-
-  offerLoading() {
-    this.load.hidden = Boolean(this.engine);
-    this.write.disabled = !this.engine;
-    if (this.engine) return;
-    const { files } = this.root.dataset;
-    this.cannot = "";
-    if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
-    else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
-    this.files = JSON.parse(files || "{}");
-    const bytes = sum(Object.values(this.files).map((file) => file.bytes));
-    this.load.textContent = `Load the nets (${(bytes / 1e6).toFixed(1)} MB)`;
-    this.load.hidden = Boolean(this.cannot);
-  }
-
-  async loadNet() {
-    this.load.disabled = true;
-    this.progress.hidden = false;
-    try {
-      this.engine = await loadWorker("playground-worker.js", this.files, (share) => (this.progress.value = share));
-    } catch (error) {
-      this.load.disabled = false;
-      this.say(`The nets did not load: ${error.message}. Try again, or use the presets, which need no loading.`);
-      return;
-    } finally {
-      this.progress.hidden = true;
-    }
-    this.offerLoading();
-    this.changed(false);
-  }
-
   // -- what the net answers
 
-  say(text) {
-    this.message.textContent = text;
-    this.message.hidden = !text;
+  offerLoading() {
+    this.offer("the nets", JSON.parse(this.root.dataset.files || "{}"));
+  }
+
+  async loadNets() {
+    if (!(await this.bring("playground-worker.js", "The nets", "use the presets"))) return;
+    this.offerLoading();
+    this.changed(false);
   }
 
   /** What keeps the net from answering, if anything. */
@@ -251,7 +195,6 @@ export class Playground extends Bench {
     if (this.field.value !== this.text) this.field.value = this.text;
     const left = this.text.length - this.net.places;
     this.fieldNote.textContent = left > 0 ? `The net sees the last ${this.net.places}.` : `${this.net.hint}, up to ${this.net.places}.`;
-    this.write.hidden = !this.net.causal;
     this.link.href = this.address();
   }
 }
