@@ -19,7 +19,7 @@ needs:
 
 # The one that is installed, or one that it brings.
 browser: $(READY)
-	$(BIN)/python site/build/chromium.py
+	$(BIN)/python tests/chromium.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "site" / "build"))
+sys.path.insert(0, str(ROOT / "tests"))
 from chromium import chromium  # noqa: E402
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-partial-raster"]  # the same pixels each time

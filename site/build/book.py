@@ -18,7 +18,7 @@ from plusx.sphinx.extension import MODE
 # What a reader gets beside pages, each in its folder of site/features, in the order in which they take their turns.
 # One that is not there is left out.
 FEATURES = (
-    "editions", "stage", "panels", "race", "essay", "terms", "reading", "slides", "predict",
+    "editions", "stage", "panels", "essay", "terms", "reading", "slides", "predict",
     "numbering", "finding", "cards", "opener", "offline",
 )  # fmt: skip
 # build.py leaves this file in a site; any other build of the site removes it.

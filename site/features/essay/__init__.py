@@ -1,7 +1,8 @@
 """The first page's essay: pictures of chapters stay in sight while the text beside them scrolls past and sets them.
 
 A step is `<div class="px-scene" data-from="chapters/PAGE.html#EXPLORER">` around paragraphs. A link in a paragraph to a
-state of that explorer sets it, as one comes to read it (essay.js) or at a press.
+state of that explorer sets it, as one comes to read it (essay.js) or at a press. The race is that of a chapter, closed
+as there; its script comes late (race.js).
 """
 
 import re
@@ -12,12 +13,26 @@ from sphinx.errors import ExtensionError
 
 HERE = Path(__file__).parent
 STEP = re.compile(r'<div class="px-scene" data-from="([^"#]+)#(\w+)">')
+PLACE = '<div class="px-race"></div>'
+CHAPTER = "chapters/05-degradation.html"
+SCRIPT = re.compile(r'<script defer="defer" src="\.\./([^"]*/lanes\.js[^"]*)"')
+RACE = re.compile(r'<div class="plusx-lanes".*?class="ln-setup">.*?</script>\s*</div>', re.S)
 TABLE = re.compile(r"<table.*?</table>", re.S)  # of the data: explore.js writes it anew when it is opened
 
 
 def bring(app, pages: dict, outdir: Path) -> None:
-    """Each step's picture from its chapter's page, without a drawing of its own. ExtensionError: there is none."""
+    """Each step's picture from its chapter's page, without a drawing of its own, and the race.
+
+    ExtensionError: there is none.
+    """
     index = outdir / "index.html"
+    if PLACE in pages.get(index, ""):
+        found, script = (each.search(pages[outdir / CHAPTER]) for each in (RACE, SCRIPT))
+        if not found or not script:
+            raise ExtensionError(f"essay: {CHAPTER} has no lanes for index.html; name another chapter.")
+        race = found[0].replace('data-src="../', 'data-src="')
+        late = f'<div class="px-race" data-script="{script[1]}">\n{race}\n</div>'
+        pages[index] = pages[index].replace(PLACE, late)
     if not STEP.search(pages.get(index, "")):
         return
 
@@ -36,10 +51,12 @@ def bring(app, pages: dict, outdir: Path) -> None:
 def _equip(app, pagename, templatename, context, doctree):
     if STEP.search(context.get("body") or ""):
         load(app, "explore.css", "diagram.css", "essay.css", "explore.js", "essay.js", priority=500)
+    if PLACE in (context.get("body") or ""):
+        load(app, "explore.css", "diagram.css", "panel.css", "lanes.css", "race.js", priority=500)
 
 
 def setup(app):
-    carry(app, HERE / "essay.css", HERE / "essay.js")
+    carry(app, *(HERE / name for name in ("essay.css", "essay.js", "race.js")))
     app.connect("html-page-context", _equip)
     app.connect("pages-mended", bring)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

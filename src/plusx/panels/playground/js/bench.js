@@ -5,7 +5,7 @@ import { diagram } from "../../../explore/js/diagram.js";
 import { make } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
 import { Answer } from "./answer.js";
-import { ACTIVATION, NORMS, } from "./readings.js";
+import { ACTIVATION, NORMS } from "./readings.js";
 
 export class Bench extends Answer {
   build() {
@@ -18,7 +18,7 @@ export class Bench extends Answer {
     this.normRadios = this.radios("norm", "Norms stand", values(NORMS[0]), (value) => this.setAll(NORMS, Number(value), "place"));
     this.kindRadios = this.radios("kind", "Activations", values(ACTIVATION), (value) => this.setAll([ACTIVATION], Number(value), "kind"));
 
-    this.field = make("textarea", { rows: 2, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
+    this.field = make("textarea", { rows: 1, maxlength: 600, spellcheck: "false", autocomplete: "off", oninput: () => { this.text = this.field.value; this.changed(); } });
     this.fieldNote = make("span", { class: "pn-note" });
     this.late = make("p", { class: "px-message", role: "status", hidden: true }, "No answer yet: the kernel is busy or was stopped; if it was restarted, run this cell again.");
     this.result = make("p", { class: "px-result", role: "status" });
@@ -56,16 +56,15 @@ export class Bench extends Answer {
 
     // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
     this.bench = make("div", { class: "pg-bench" },
-      this.netRadios,
-      make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field),
+      make("div", { class: "pn-row" }, this.netRadios, make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field)),
       make("div", { class: "pn-row" }, this.fieldNote, this.link),
       make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
       make("div", { class: "pn-row" }, this.normRadios, this.kindRadios),
       make("div", { class: "pn-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
-      make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
-      make("h3", {}, "The stack"),
-      make("p", { class: "pn-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch. A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+      make("p", { class: "pn-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch."),
       stack,
+      make("p", { class: "pn-note" }, "A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+      make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
     );
     stage.replaceChildren(
       this.bench,

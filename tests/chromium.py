@@ -16,7 +16,7 @@ from pathlib import Path
 import matplotlib
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 # The first that is installed is used. Debian's headless shell is Chromium without windows, and opens a page in half
 # the time.
 BROWSERS = ["chromium-headless-shell", "chromium", "google-chrome", "chrome"]
