@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import book
+import build
 import formulas
 import nbformat
 import pages
@@ -592,21 +593,46 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.setattr(book, "PACKAGE", package)
     monkeypatch.setattr(book, "ROOT", tmp_path)
-    evidence = tmp_path / "chapters" / "evidence" / "kept.json"
-    evidence.parent.mkdir(parents=True)
-    evidence.touch()
+    data = tmp_path / "chapters" / "data" / "kept.json"
+    data.parent.mkdir(parents=True)
+    data.touch()
     keys = [book.cache_path(tmp_path)]
     for changed in [
         package / "nets" / "residual.py",
         package / "explore" / "states.py",
         tmp_path / "requirements.txt",
-        evidence,
+        data,
     ]:
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
     assert len(set(keys)) == 5
     (package / "sphinx" / "extension.py").write_text("")
+    (package / "panels" / "onnx.py").write_text("")
     assert book.cache_path(tmp_path) == keys[-1]
+
+
+def test_a_kept_result_and_the_code_of_panels_cost_the_chapters_that_name_them(tmp_path, monkeypatch):
+    package = tmp_path / "plusx"
+    monkeypatch.setattr(build, "PACKAGE", package)
+    files = [package / "panels" / "lanes" / "page.py", tmp_path / "evidence" / "deeper.json"]
+    files += [tmp_path / "evidence" / "larger" / "deeper.json"]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    codes = ["deeper.at(blocks=3)", "from plusx.panels.lanes import lanes", "print('deeper')\nimport plusx.panels", "1"]
+    chapters = [new_notebook(cells=[new_code_cell(code)]) for code in codes]
+
+    def read():
+        return [build.what_it_reads(page, tmp_path / "chapter.ipynb") for page in chapters]
+
+    before, changed = read(), []
+    assert before[3] is None
+    for file in files:
+        file.write_text("changed")
+        after = read()
+        changed.append([a != b for a, b in zip(after, before)])
+        before = after
+    assert changed == [[False, True, True, False], [True, False, True, False], [True, False, True, False]]
 
 
 def pins(name):

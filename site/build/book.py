@@ -45,11 +45,11 @@ MADE_UP = {
 
 
 def cache_path(srcdir: Path) -> Path:
-    """Where the outputs of these notebooks, run against this code, are kept."""
+    """Where the outputs of these notebooks, run against this code, are kept; what only some read has `build`."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
-    sources = sorted(p for p in PACKAGE.rglob("*.py") if p.parent.name != "sphinx")  # which no notebook runs
-    kept = [p for name in ("data", "evidence") for p in (ROOT / "chapters" / name).rglob("*")]
-    data = sorted(p for p in kept if p.suffix in (".json", ".npz", ".safetensors", ".txt"))
+    sources = sorted(p for p in PACKAGE.rglob("*.py") if not {"sphinx", "panels"} & {*p.relative_to(PACKAGE).parts})
+    found = (ROOT / "chapters" / "data").rglob("*")
+    data = sorted(p for p in found if p.suffix in (".json", ".npz", ".safetensors", ".txt"))
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]

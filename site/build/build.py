@@ -67,13 +67,19 @@ def explain(notebook, error: Exception) -> str:
 
 
 def what_it_reads(notebook, path: Path) -> str | None:
-    """One hash over the files beside a notebook, where a cell's tag says that it reads them."""
-    if not any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
-        return None
+    """One hash over what only some notebooks read: kept results that it names, the code of panels if it has one, and
+    what lies beside it, where a cell's tag says so.
+    """
+    words = {*re.findall(r"\w+", "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code"))}
+    files = sorted(file for file in (path.parent / "evidence").rglob("*.json") if file.stem in words)
+    if "panels" in words:
+        files += sorted((PACKAGE / "panels").rglob("*.py"))
+    if any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        files += sorted(other for other in path.parent.iterdir() if other.is_file() and other != path)
     digest = hashlib.sha256()
-    for other in sorted(other for other in path.parent.iterdir() if other.is_file() and other != path):
-        digest.update(f"\0{other.name}\0".encode() + other.read_bytes())
-    return digest.hexdigest()
+    for file in files:
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest() if files else None
 
 
 def is_known(path: Path, cache) -> bool:
