@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import book
-import build
 import formulas
 import nbformat
 import pages
@@ -613,7 +612,7 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
 
 def test_a_kept_result_and_the_code_of_panels_cost_the_chapters_that_name_them(tmp_path, monkeypatch):
     package = tmp_path / "plusx"
-    monkeypatch.setattr(build, "PACKAGE", package)
+    monkeypatch.setattr(book, "PACKAGE", package)
     files = [package / "panels" / "lanes" / "page.py", tmp_path / "evidence" / "deeper.json"]
     files += [tmp_path / "evidence" / "larger" / "deeper.json"]
     for file in files:
@@ -623,7 +622,7 @@ def test_a_kept_result_and_the_code_of_panels_cost_the_chapters_that_name_them(t
     chapters = [new_notebook(cells=[new_code_cell(code)]) for code in codes]
 
     def read():
-        return [build.what_it_reads(page, tmp_path / "chapter.ipynb") for page in chapters]
+        return [book.what_it_reads(page, tmp_path / "chapter.ipynb") for page in chapters]
 
     before, changed = read(), []
     assert before[3] is None

@@ -134,7 +134,7 @@ def test_the_wheel_holds_what_pages_load_and_asks_for_no_torch(wheel):
     assert {Path(name).suffix for name in modules} == {".py"} and "plusx/book.py" not in modules
     needs = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", about, re.M)
     assert sorted(needs) == ["anywidget", "ipywidgets", "matplotlib", "numpy", "plotly"]
-    assert re.findall(r"^Requires-Dist: ([\w-]+).*extra == .torch", about, re.M) == ["safetensors", "torch"]
+    assert re.findall(r"^Requires-Dist: ([\w-]+).*extra == .torch", about, re.M) == ["safetensors", "torch", "tqdm"]
 
 
 def test_the_page_shows_twenty_lines_and_the_least_settings():

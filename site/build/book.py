@@ -6,6 +6,7 @@ changes: `pages-written`, and `pages-mended`, when formulas are drawn and addres
 """
 
 import hashlib
+import re
 from pathlib import Path
 
 from assets import PACKAGE, ROOT, carry, from_npm, load, ours
@@ -45,7 +46,7 @@ MADE_UP = {
 
 
 def cache_path(srcdir: Path) -> Path:
-    """Where the outputs of these notebooks, run against this code, are kept; what only some read has `build`."""
+    """Where the outputs of these notebooks, run against this code, are kept; see `what_it_reads` too."""
     digest = hashlib.sha256(f"mode={MODE}".encode())
     sources = sorted(p for p in PACKAGE.rglob("*.py") if not {"sphinx", "panels"} & {*p.relative_to(PACKAGE).parts})
     found = (ROOT / "chapters" / "data").rglob("*")
@@ -53,6 +54,22 @@ def cache_path(srcdir: Path) -> Path:
     for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
+
+
+def what_it_reads(notebook, path: Path) -> str | None:
+    """One hash over what only some notebooks read: kept results that it names, the code of panels if it has one, and
+    what lies beside it, where a cell's tag says so.
+    """
+    words = {*re.findall(r"\w+", "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code"))}
+    files = sorted(file for file in (path.parent / "evidence").rglob("*.json") if file.stem in words)
+    if "panels" in words:
+        files += sorted((PACKAGE / "panels").rglob("*.py"))
+    if any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
+        files += sorted(other for other in path.parent.iterdir() if other.is_file() and other != path)
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest() if files else None
 
 
 def _configure(app, config):

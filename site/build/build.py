@@ -24,7 +24,7 @@ sys.modules["rfc3987_syntax"] = None
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
 from assets import PACKAGE, ROOT  # noqa: E402
-from book import STAMP, cache_path  # noqa: E402
+from book import STAMP, cache_path, what_it_reads  # noqa: E402
 from editions import EDITIONS  # noqa: E402
 from filelock import FileLock  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
@@ -55,6 +55,15 @@ def notebooks(book: Path) -> list[Path]:
     return [page for page in pages if page.exists()]
 
 
+def peak_megabytes(pid: int) -> int | None:
+    """The most memory a process has held, where /proc tells it."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
+
+
 def explain(notebook, error: Exception) -> str:
     """Which cell failed, and how."""
     for cell in notebook.cells:
@@ -64,22 +73,6 @@ def explain(notebook, error: Exception) -> str:
                 return f"cell '{cell.id}': {output.ename}: {output.evalue}\n{trace}"
     unfinished = (c.id for c in notebook.cells if c.cell_type == "code" and not c.execution_count)
     return f"cell '{next(unfinished, '?')}': {type(error).__name__}: {error}"
-
-
-def what_it_reads(notebook, path: Path) -> str | None:
-    """One hash over what only some notebooks read: kept results that it names, the code of panels if it has one, and
-    what lies beside it, where a cell's tag says so.
-    """
-    words = {*re.findall(r"\w+", "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code"))}
-    files = sorted(file for file in (path.parent / "evidence").rglob("*.json") if file.stem in words)
-    if "panels" in words:
-        files += sorted((PACKAGE / "panels").rglob("*.py"))
-    if any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
-        files += sorted(other for other in path.parent.iterdir() if other.is_file() and other != path)
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
-    return digest.hexdigest() if files else None
 
 
 def is_known(path: Path, cache) -> bool:
@@ -109,11 +102,16 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     notebook = nbformat.read(path, as_version=4)
     read = what_it_reads(notebook, path)
 
-    failure = None
+    def note_memory(**_):
+        nonlocal peak
+        peak = peak_megabytes(client.km.provisioner.pid) or peak
+
+    peak, failure = None, None
     client = NotebookClient(
         notebook,
         timeout=timeout,
         record_timing=False,  # it would change the cells' metadata, and so the cache's key
+        on_cell_executed=note_memory,
         config=ENCRYPTED,
     )
     async with slots:
@@ -126,7 +124,8 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     if failure:
         keep_report(notebook, path, failure, book)
     else:
-        bundle = CacheBundleIn(notebook, str(path), data={"execution_seconds": seconds, "read": read})
+        known = {"execution_seconds": seconds, "megabytes": peak, "read": read}
+        bundle = CacheBundleIn(notebook, str(path), data=known)
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
     verdict = "FAILED" if failure else "run"
     print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s", flush=True)
