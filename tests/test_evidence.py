@@ -384,6 +384,11 @@ def test_a_larger_grid_is_kept_beside_and_the_page_has_both(page):
     assert len(spans.at(depth=2, rate=0.1).loss) == 4
     torch.testing.assert_close(spans.larger.at(depth=3, rate=0.2).loss, torch.arange(6) * 2.0 + 3)
     assert spans.larger.best("rate", depth=3).rate == 0.2
+    file, whole = library.KEPT / "larger" / "spans.json", (library.KEPT / "larger" / "spans.json").read_text()
+    file.write_text(whole[:-20])
+    with pytest.raises(library.Disagreement, match="spans.larger: spans.json is cut off, or was edited. Run tools"):
+        spans.larger  # noqa: B018
+    file.write_text(whole)
     with pytest.raises(library.Disagreement, match="spans.larger: .* another deepest. Run tools/evidence.py --larger"):
         kept(page, SETUP, HELPERS.replace("x * SCALE", "x * 2 * SCALE"), MEASURE).spans.larger  # noqa: B018
     with pytest.raises(ValueError, match="spans: no argument width; there are depth, rate, steps"):

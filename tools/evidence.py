@@ -23,6 +23,8 @@ from tqdm import tqdm
 sys.path += [str(Path(__file__).parents[1] / "site" / part) for part in ("build", "features")]
 from panels import keep_made  # noqa: E402
 
+from plusx.measure.kept import read  # noqa: E402
+
 CHAPTERS = Path(__file__).parents[1] / "chapters"
 DECORATED = re.compile(r"^@evidence\(.*?^def (\w+)", re.M | re.S)
 POINT = re.compile(r"^(\w+): (\d+) of (\d+)$")
@@ -49,17 +51,11 @@ class Bar:
     """How much of all is done and how long the rest takes, by the seconds that each function took last time."""
 
     def __init__(self, functions: list[str], folder: Path):
-        self.seconds = {name: self.last(folder / f"{name}.json") for name in functions}
+        kept = {name: read(folder / f"{name}.json")[0] for name in functions}
+        self.seconds = {name: max(each["seconds"], 1) if each else UNKNOWN for name, each in kept.items()}
         self.done = {}  # function -> how many of its points
         form = "{percentage:3.0f}% |{bar}| {elapsed} gone, {remaining} left"
         self.bar = tqdm(total=sum(self.seconds.values()), bar_format=form, disable=None, smoothing=0.05)
-
-    @staticmethod
-    def last(file: Path) -> float:
-        try:
-            return max(json.loads(file.read_text())["seconds"], 1)
-        except (OSError, ValueError):
-            return UNKNOWN
 
     def hear(self, line: str) -> None:
         """A line of a notebook: what was done before it began is no part of the whole."""

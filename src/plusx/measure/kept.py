@@ -127,12 +127,9 @@ class Evidence:
 
         Disagreement: none is kept, or it is outdated.
         """
-        seeds, grid = len(self.seeds), self.grid
-        file = KEPT / "larger" / self.file.name
-        if file.exists():
-            made_by = json.loads(file.read_text())["made_by"]
-            seeds, grid = made_by["seeds"], made_by["grid"]
-        found = Evidence(self.function, seeds, grid, KEPT / "larger")
+        kept, _ = read(KEPT / "larger" / self.file.name)
+        made_by = kept["made_by"] if kept else self.made_by
+        found = Evidence(self.function, made_by["seeds"], made_by["grid"], KEPT / "larger")
         if change := found.change():
             raise Disagreement(f"{self.name}.larger: {change}. Run tools/evidence.py --larger {self.name}.")
         return found
@@ -203,10 +200,11 @@ class Evidence:
         folder.mkdir(parents=True, exist_ok=True)
         done = {}
         for number in range(len(self.points)):
-            result, fault = read(folder / f"{number}.json")
+            file = folder / f"{number}.json"
+            result, fault = read(file)
             if result:
                 done[number] = result
-            elif (folder / f"{number}.json").exists():
+            elif file.exists():
                 print(f"{self.name}: of {folder.name}, {fault}, and is measured anew.")
         missing = {number: point for number, point in enumerate(self.points) if number not in done}
         for number, result in self.counted(len(done), self.each(missing)):
