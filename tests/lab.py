@@ -214,6 +214,20 @@ def click_to_redraw(page, cell, control):
     return page.evaluate(CLICK_TO_REDRAW, [cell.element_handle(), control.element_handle()])
 
 
+def assert_threads_answer(page, explorer):
+    """`THREADS`, wherever a page shows them: a press, a state that fails and says so, and the next one."""
+    panel = page.locator(".plusx-explore")
+    assert_shows(panel, explorer, explorer.start)
+    panel.get_by_role("switch", name="Skip around layer 2").click()
+    assert_shows(panel, explorer, (2, 1))
+    panel.get_by_text("2.0", exact=True).click()
+    panel.locator("[role=alert]").get_by_text("no picture of two").wait_for()
+    assert_shows(panel, explorer, (2, 1))
+    panel.get_by_text("0.0", exact=True).click()
+    assert_shows(panel, explorer, (2, 0))
+    assert panel.locator("[role=alert]").inner_text() == ""
+
+
 def explorer_of(cell):
     """The one explorer of a cell's code, computed in this process."""
     namespace = {}

@@ -17,7 +17,7 @@ from lab import (
     HAS_TABLES,
     NO_KERNEL,
     THREADS,
-    assert_shows,
+    assert_threads_answer,
     cells_with,
     explorer_of,
     explorers_of,
@@ -143,16 +143,7 @@ def test_threads_answer_and_a_state_that_fails_says_so(door, drawn, threads, ope
             page.goto(f"{url}/voila/render/threads.ipynb")
         else:
             assert run_all(page, url, "threads.ipynb", door="notebooks") == []
-        panel = page.locator(".plusx-explore")
-        assert_shows(panel, threads, threads.start)
-        panel.get_by_role("switch", name="Skip around layer 2").click()
-        assert_shows(panel, threads, (2, 1))
-        panel.get_by_text("2.0", exact=True).click()
-        panel.locator("[role=alert]").get_by_text("no picture of two").wait_for()
-        assert_shows(panel, threads, (2, 1))
-        panel.get_by_text("0.0", exact=True).click()
-        assert_shows(panel, threads, (2, 0))
-        assert panel.locator("[role=alert]").inner_text() == ""
+        assert_threads_answer(page, threads)
 
 
 # ---- without a kernel: what a file keeps -------------------------------------------------------------------------

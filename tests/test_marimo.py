@@ -2,7 +2,7 @@
 
 import pytest
 from browser import sampled
-from lab import THREADS, assert_shows, explorer_of, serving, wait_in_sight, walk
+from lab import THREADS, assert_shows, assert_threads_answer, explorer_of, serving, wait_in_sight, walk
 
 SMALL = """
 from plusx.explore import explore
@@ -75,12 +75,5 @@ def test_threads_answer_in_marimo_and_a_state_that_fails_says_so(tmp_path, open_
     with serving(tmp_path, "/", "marimo", "--quiet", "--yes", "run", str(tmp_path / "app.py"), *options) as url:
         page, foreign, _ = open_page(url, solid=False)
         page.set_default_timeout(60_000)
-        panel = page.locator(".plusx-explore")
-        assert_shows(panel, drawn, drawn.start)
-        panel.get_by_role("switch", name="Skip around layer 2").click()
-        assert_shows(panel, drawn, (2, 1))
-        panel.get_by_text("2.0", exact=True).click()
-        panel.locator("[role=alert]").get_by_text("no picture of two").wait_for()
-        panel.get_by_text("0.0", exact=True).click()
-        assert_shows(panel, drawn, (2, 0))
+        assert_threads_answer(page, drawn)
         assert foreign == []
