@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -27,6 +27,7 @@ from lab import run_aside
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from packaging.specifiers import SpecifierSet
 from sphinx.errors import ExtensionError
 from warm import warm
 
@@ -643,6 +644,13 @@ def test_what_is_installed_is_what_is_pinned():
     assert pins("requirements.txt").keys().isdisjoint(pins("constraints.txt"))
     for name, pinned in (pins("requirements.txt") | pins("constraints.txt")).items():
         assert version(name).split("+")[0] == pinned, name
+
+
+def test_what_is_pinned_runs_on_the_least_python_that_the_book_asks_for():
+    """Debian 12 has 3.11.2; a pin that asks for 3.11.5 cannot be installed there."""
+    least = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())[1]
+    for name in pins("requirements.txt") | pins("constraints.txt"):
+        assert SpecifierSet(metadata(name).get("Requires-Python", "")).contains(f"{least}.2"), name
 
 
 def test_plotly_in_python_and_in_the_page_are_one_version():
