@@ -124,11 +124,13 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     if failure:
         keep_report(notebook, path, failure, book)
     else:
-        known = {"execution_seconds": seconds, "megabytes": peak, "read": read}
-        bundle = CacheBundleIn(notebook, str(path), data=known)
+        bundle = CacheBundleIn(
+            notebook, str(path), data={"execution_seconds": seconds, "megabytes": peak, "read": read}
+        )
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    memory = "" if peak is None else f"{peak} MB"
     verdict = "FAILED" if failure else "run"
-    print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s", flush=True)
+    print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s{memory:>9}", flush=True)
     return failure
 
 

@@ -7,7 +7,7 @@ import { isTree } from "./trees.js";
 const NAMES = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid", "page"];
 
 /** @param {string} key */
-export const isColour = (key) => /colou?r(way|scale|s)?$/.test(key); // as `coloured` in figures.py
+const isColour = (key) => /colou?r(way|scale|s)?$/.test(key); // as `coloured` in figures.py
 
 /**
  * The colours of the page's theme.
