@@ -157,3 +157,12 @@ def test_where_no_scheduler_answers_the_tool_says_what_it_expected(place):
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "no scheduler answers at tcp://127.0.0.1:9; expected" in said
     assert not log(place)
+
+
+def test_a_device_that_is_not_here_is_named_before_anything_runs(place):
+    for options, said in (
+        (["--device", "cuda"], "--device needs --larger"),
+        (["--larger", "walked", "--device", "nowhere"], "--device nowhere: Expected one of cpu, cuda"),
+    ):
+        process = start(place, *options)
+        assert said in process.communicate(timeout=60)[0] and process.returncode == 2

@@ -378,7 +378,7 @@ def test_a_full_disk_is_named_and_what_was_kept_before_it_stays(page, monkeypatc
 
 
 def test_a_larger_grid_is_kept_beside_and_the_page_has_both(page):
-    asked = dict(name="spans", seeds=6, grid={"depth": [3]})
+    asked = dict(name="spans", seeds=6, grid={"depth": [3]}, device=None)
     page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked))
     spans = built(page, SETUP, HELPERS, MEASURE).spans
     assert len(spans.at(depth=2, rate=0.1).loss) == 4
@@ -392,5 +392,38 @@ def test_a_larger_grid_is_kept_beside_and_the_page_has_both(page):
     with pytest.raises(library.Disagreement, match="spans.larger: .* another deepest. Run tools/evidence.py --larger"):
         kept(page, SETUP, HELPERS.replace("x * SCALE", "x * 2 * SCALE"), MEASURE).spans.larger  # noqa: B018
     with pytest.raises(ValueError, match="spans: no argument width; there are depth, rate, steps"):
-        asked = dict(name="spans", seeds=6, grid={"width": [3]})
+        asked = dict(name="spans", seeds=6, grid={"width": [3]}, device=None)
         page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked))
+
+
+def test_a_device_is_asked_the_pages_own_points_first_and_what_is_kept_names_it(page, monkeypatch, capsys):
+    kept(page, SETUP, HELPERS, MEASURE)
+    asked = dict(name="spans", seeds=4, grid={}, device="cpu")
+    larger = page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked)).spans.larger
+    assert larger.kept["cards"] == ["cpu"] and larger.kept["made_by"]["device"] == "cpu"
+    assert "0.0 minutes on cpu." in capsys.readouterr().out
+    torch.testing.assert_close(larger.at(depth=2, rate=0.1).loss, torch.arange(4) * 2.0 + 2.1)
+
+    (library.KEPT / "larger" / "spans.json").unlink()
+    run = library.Evidence.run
+    monkeypatch.setattr(library.Evidence, "run", lambda *given: run(*given) | {"loss": [9.0] * 4})
+    for file in library.BEGUN.glob("spans-*/*.json"):
+        file.unlink()
+    with pytest.raises(library.Disagreement, match="spans at .*: the new median of loss is outside the kept range"):
+        page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked))
+    assert not (library.KEPT / "larger" / "spans.json").exists()
+
+
+def test_without_its_data_a_result_that_no_build_asks_is_not_measured_anew(page, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").touch()
+    reads = HELPERS.replace("    return [", "    open('images').close()\n    return [")
+    unasked = MEASURE.replace("seeds=4,", "seeds=4, ask=False,").replace("spans", "others")
+    kept(page, SETUP, reads, MEASURE, unasked)
+    (tmp_path / "images").unlink()
+    for file in library.BEGUN.glob("*/*.json"):
+        file.unlink()
+    page(SETUP, reads, unasked, PLUSX_EVIDENCE="all")
+    assert "others: not measured anew. [Errno 2] No such file or directory: 'images'" in capsys.readouterr().out
+    with pytest.raises(FileNotFoundError):
+        page(SETUP, reads, MEASURE, PLUSX_EVIDENCE="all")

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+import torch
 from distributed import Client, LocalCluster
 from tqdm import tqdm
 
@@ -113,7 +114,15 @@ def main() -> int:
     parser.add_argument("--larger", metavar="FUNCTION", help="measure this one over another grid too, kept in larger/")
     parser.add_argument("--seeds", type=int, help="of --larger (default: as the chapter has)")
     parser.add_argument("--grid", type=json.loads, default={}, help='of --larger: JSON as {"blocks": [9, 18]}')
+    parser.add_argument("--device", help="of --larger: cuda, or another of torch's (default: the CPU)")
     given = parser.parse_args()
+    if given.device and not given.larger:
+        parser.error("--device needs --larger: what a build asks again is the CPU's")
+    if given.device and not given.scheduler:
+        try:
+            torch.empty(0, device=given.device)
+        except (AssertionError, RuntimeError) as fault:
+            parser.error(f"--device {given.device}: {str(fault).splitlines()[0]}")
     functions = decorated(CHAPTERS)
     if given.larger:
         given.chapters = [path.resolve() for path, names in functions.items() if given.larger in names]
@@ -125,7 +134,9 @@ def main() -> int:
     print(f"{sum(map(len, functions.values()))} results of {len(functions)} chapters; {dashboard}", flush=True)
     settings = dict(PLUSX_EVIDENCE="all" if given.all else "make", PLUSX_SCHEDULER=scheduler, OMP_NUM_THREADS="1")
     if given.larger:
-        settings["PLUSX_LARGER"] = json.dumps(dict(name=given.larger, seeds=given.seeds, grid=given.grid))
+        settings["PLUSX_LARGER"] = json.dumps(
+            dict(name=given.larger, seeds=given.seeds, grid=given.grid, device=given.device)
+        )
     bar, running = Bar([name for names in functions.values() for name in names], CHAPTERS / "evidence"), set()
     longest = sorted(functions, key=lambda path: -sum(bar.seconds[name] for name in functions[path]))
     with ThreadPoolExecutor(CORES + 1) as pool:

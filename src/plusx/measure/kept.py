@@ -6,6 +6,7 @@ two arms by `plusx.measure.paired`, and tools/evidence.py makes what is missing,
 `plusx.measure.cluster` where PLUSX_SCHEDULER has the address of their scheduler.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -19,6 +20,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..training.sidebyside import without_bars
+from .device import On
 from .sources import sources
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +42,7 @@ def evidence(seeds, ask=True, **grid):
     The function takes a list of seeds and one value for each argument of the grid. It gives {name: tensor}, seeds
     first; `loss` (seeds,) is what `Evidence.best` goes by.
     seeds: how many; they are 0, 1, 2 ...
-    ask: whether a build runs again what is `QUICK`; not where that takes a model that no build has.
+    ask: whether a build runs again what is `QUICK`; not where that takes a model or data that no build has.
     grid: the values of each argument, JSON's strings and numbers. Seed 0 at the first of each is what a build
         runs again, if it is `QUICK`, so begin with what costs least, and with a net that does not amplify rounding.
 
@@ -57,7 +59,7 @@ def evidence(seeds, ask=True, **grid):
         print(result)
         asked = json.loads(os.environ.get("PLUSX_LARGER", "{}"))  # by tools/evidence.py --larger
         if asked.get("name") == result.name:
-            result.enlarge(asked["seeds"], asked["grid"])
+            result.enlarge(asked["seeds"], asked["grid"], asked["device"])
         return result
 
     return settled
@@ -115,7 +117,12 @@ class Evidence:
             print(f"{self.name}: {change}. Measuring {self.extent()}:")
             self.kept = self.measure()
         elif asked == "all":
-            self.compare(self.measure())
+            try:
+                self.compare(self.measure())
+            except FileNotFoundError as fault:
+                if ask:
+                    raise
+                print(f"{self.name}: not measured anew. {fault}")
         elif ask and self.kept["asked"] <= QUICK and (fault := self.again()):
             if built:
                 raise Disagreement(f"{fault} If that is right, remove {self.file.name} and run `make evidence`.")
@@ -134,16 +141,23 @@ class Evidence:
             raise Disagreement(f"{self.name}.larger: {change}. Run tools/evidence.py --larger {self.name}.")
         return found
 
-    def enlarge(self, seeds, grid):
+    def enlarge(self, seeds, grid, device=None):
         """Measure over this grid, with the page's own values for arguments that it does not name.
 
-        ValueError: it names what is no argument.
+        device: of torch, such as "cuda"; without one, the CPU.
+
+        ValueError: it names what is no argument. Disagreement: at the page's own points the device gives other
+        medians than the CPU gave.
         """
         if unknown := grid.keys() - self.grid.keys():
             raise ValueError(f"{self.name}: no argument {', '.join(unknown)}; there are {', '.join(self.grid)}.")
         made = Evidence(self.function, seeds or len(self.seeds), self.grid | grid, KEPT / "larger")
+        if device:
+            made.made_by["device"] = device
         if made.change():
             made.kept = made.measure()
+            if made.points == self.points:
+                self.compare(made.kept)
             made.keep(made.kept["seconds"])
         print(made)
 
@@ -151,7 +165,8 @@ class Evidence:
         return self.function(seeds, **point)
 
     def __str__(self):
-        return f"{self.name}: {self.extent()}, {self.kept['seconds'] / 60:.1f} minutes on one core."
+        where = " and ".join(self.kept.get("cards", [])) or "one core"
+        return f"{self.name}: {self.extent()}, {self.kept['seconds'] / 60:.1f} minutes on {where}."
 
     def extent(self):
         """How much is measured, in words."""
@@ -188,8 +203,10 @@ class Evidence:
     def timed(self, point):
         """What is kept of one point: its values, and the seconds of one core that they took."""
         start = time.process_time()
-        values = self.run(self.seeds, point)
-        return dict(values=values, seconds=time.process_time() - start)
+        device = self.made_by.get("device")
+        with On(device) if device else contextlib.nullcontext():
+            values = self.run(self.seeds, point)
+        return dict(values=values, seconds=time.process_time() - start, **dict(card=card(device)) if device else {})
 
     def measure(self):
         """All points; those that an earlier run of the same code has left are read.
@@ -210,8 +227,12 @@ class Evidence:
         for number, result in self.counted(len(done), self.each(missing)):
             done[number] = result
             self.write(folder / f"{number}.json", result, len(done))
-        seconds = round(sum(each["seconds"] for each in done.values()))
-        return dict(made_by=self.made_by, seconds=seconds, values=[done[n]["values"] for n in range(len(done))])
+        return dict(
+            made_by=self.made_by,
+            seconds=round(sum(each["seconds"] for each in done.values())),
+            values=[done[n]["values"] for n in range(len(done))],
+            cards=sorted({each["card"] for each in done.values() if "card" in each}),
+        )
 
     def each(self, points):
         """(number, what is kept of it) of each point, as it comes."""
@@ -250,6 +271,7 @@ class Evidence:
     def keep(self, asked):
         """Write the result, a line for each point. asked: how many seconds it takes to ask again."""
         told = dict(made_by=self.made_by, seconds=self.kept["seconds"], asked=asked, seal=seal(self.kept["values"]))
+        told |= dict(cards=self.kept["cards"]) if self.kept["cards"] else {}
         head = json.dumps(dict(**told, values=[]))
         rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in self.kept["values"])
         self.file.parent.mkdir(exist_ok=True, parents=True)
@@ -318,6 +340,11 @@ def read(file):
     except (ValueError, KeyError, TypeError):
         whole = False
     return (found, "") if whole else (None, f"{file.name} is cut off, or was edited")
+
+
+def card(device):
+    """The name of an accelerator, or the device's own where it has none."""
+    return getattr(torch.get_device_module(device), "get_device_name", str)(device)
 
 
 def seal(values):
