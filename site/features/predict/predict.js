@@ -98,7 +98,6 @@ function table(place) {
   const button = make("button", { type: "button", class: "px-forget" });
   const told = make("p", { role: "status", tabindex: -1 });
   list.after(button, told);
-  let asked = false;
 
   /** Whether the row is of a prediction that was made. */
   function fill(row) {
@@ -112,24 +111,14 @@ function table(place) {
     const count = rows.filter((row) => !row.hidden).length;
     empty.hidden = count > 0;
     list.hidden = button.hidden = count === 0;
-    const what = count === 1 ? "your prediction" : `all ${count} predictions`;
-    button.textContent = asked ? `Press again to forget ${what}` : `Forget ${what}`;
+    button.textContent = count === 1 ? "Forget your prediction" : `Forget all ${count} predictions`;
   }
 
   button.addEventListener("click", () => {
-    asked = !asked;
-    told.textContent = "Nothing is forgotten yet: press again, or leave the button to keep them.";
-    if (!asked) {
-      forget();
-      told.textContent = "All predictions are forgotten.";
-      told.focus();
-    }
-    show();
-  });
-  button.addEventListener("blur", () => {
-    if (!asked) return;
-    asked = false;
-    told.textContent = "";
+    if (!confirm(`${button.textContent}?`)) return;
+    forget();
+    told.textContent = "All predictions are forgotten.";
+    told.focus();
     show();
   });
   show();
