@@ -90,6 +90,28 @@ def test_who_presses_takes_over_until_the_next_paragraph(essay):
     page.wait_for_function("() => document.querySelector('.px-scene .px-link').hash.includes('cut=all')")
 
 
+def test_a_paragraph_has_one_state_so_that_who_scrolls_sees_each(site):
+    paragraphs = [each for each in soup(site / "index.html").select(".px-scene > p") if each.select('a[href^="#"]')]
+    assert len(paragraphs) >= 18
+    for each in paragraphs:
+        assert len(each.select('a[href^="#"]')) == 1, each.get_text()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_each_picture_can_be_pressed_or_has_what_sets_it_beside_it(essay, width):
+    page, _, errors = essay(width)
+    for step in page.locator(".px-scene").all():
+        read(page, step.locator(":scope > p").nth(1))  # the picture rests: nothing has to scroll for a press
+        page.wait_for_timeout(300)
+        before = step.evaluate(SHOWN)[0]
+        hands = step.locator(".px-diagram [role=switch], .px-controls :is(label.px-switch, label:has([type=radio]))")
+        hands.filter(visible=True).last.click()
+        page.evaluate(RESTS)
+        assert step.evaluate(SHOWN)[0] != before
+        assert step.locator(".px-actions").is_hidden() and step.locator(".px-select").first.is_hidden()
+    assert errors == []
+
+
 def test_every_state_that_the_text_links_to_is_offered(essay):
     page, _, errors = essay()
     links = page.locator('.px-scene p a[href^="#"]')

@@ -1,21 +1,13 @@
 /* The first page's race stands below its first screens: its script comes when it comes near, or is asked for. */
 
 import { make } from "../../../src/plusx/explore/js/elements.js";
+import { whenNear } from "../../../src/plusx/explore/js/near.js";
 
 const race = document.querySelector(".px-race");
 const { id } = race.querySelector(".plusx-lanes");
-const left = new AbortController();
-const { signal } = left;
-const load = () => {
-  if (signal.aborted) return;
-  left.abort();
-  near.disconnect();
-  document.head.append(make("script", { src: race.dataset.script }));
-};
+const script = make("script", { src: race.dataset.script });
+const load = () => document.head.append(script); // once more, and it runs no second time
 const follow = () => location.hash.startsWith(`#${id}?`) && load();
-const look = (seen) => seen.some(({ isIntersecting }) => isIntersecting) && load();
-const near = new IntersectionObserver(look, { rootMargin: "50%" });
-near.observe(race);
-race.addEventListener("toggle", load, { capture: true, signal });
-addEventListener("hashchange", follow, { signal });
+whenNear(race, load);
+addEventListener("hashchange", follow);
 follow();
