@@ -39,6 +39,8 @@ def walked(seeds, number):
         (folder() / "killed").touch()
         time.sleep(0.3)  # so that the client has what this worker measured before
         os.kill(os.getpid(), signal.SIGKILL)
+    while number >= int((folder() / "gate").read_text()):
+        time.sleep(0.02)  # so that a run which is to be stopped cannot end before
     time.sleep(0.04)
     lots = [torch.Generator().manual_seed(1000 * number + seed) for seed in seeds]
     steps = torch.stack([torch.randn(500, 7, generator=lot) for lot in lots])
@@ -58,6 +60,7 @@ def place(tmp_path):
         (tmp_path / part).symlink_to(ROOT / part)
     (tmp_path / "chapters").mkdir()
     write(tmp_path, POINTS)
+    (tmp_path / "gate").write_text(str(POINTS))
     return tmp_path
 
 
@@ -104,6 +107,7 @@ def rows(place):
 
 def test_ctrl_c_a_killed_client_and_a_killed_worker_lose_nothing_and_nothing_kept_is_measured_again(place):
     (place / "killed").touch()  # not yet
+    (place / "gate").write_text("60")
     first = start(place)
     until_kept(place, first, 20)
     asked = time.monotonic()
@@ -114,6 +118,7 @@ def test_ctrl_c_a_killed_client_and_a_killed_worker_lose_nothing_and_nothing_kep
     assert first.returncode == 130 and took < 1
     stops = [(points(place), len(log(place)))]
 
+    (place / "gate").write_text("140")
     second = start(place)
     until_kept(place, second, len(stops[0][0]) + 20)
     os.killpg(second.pid, signal.SIGKILL)
@@ -122,6 +127,7 @@ def test_ctrl_c_a_killed_client_and_a_killed_worker_lose_nothing_and_nothing_kep
     stops.append((points(place), len(log(place))))
 
     (place / "killed").unlink()
+    (place / "gate").write_text(str(POINTS))
     run(place)
     for kept, before in stops:
         assert 20 <= len(kept) < POINTS and not kept & set(log(place)[before:])

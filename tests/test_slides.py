@@ -59,6 +59,27 @@ def test_steps_pass_every_part_and_all_of_the_text_in_large_type(site, chapter, 
     assert foreign == errors == []
 
 
+@pytest.mark.parametrize("chapter", sampled(CHAPTERS, ["chapters/02-gradients-through-depth.html", SAMPLES[1]]))
+def test_what_is_switched_and_what_it_does_are_on_one_screen(site, chapter, open_page):
+    page, _, errors = show(open_page, (site / chapter).as_uri() + "#slides")
+    sizes = page.locator(".plusx-explore").evaluate_all(
+        "all => all.filter((e) => e.checkVisibility()).map((e) => [e.dataset.name, e.offsetHeight])"
+    )
+    assert sizes and [each for each in sizes if each[1] > 720] == [] and errors == []
+
+
+def test_a_lab_note_that_a_lesson_leads_to_is_shown_and_no_other(site, open_page):
+    """The plans of lessons have links to explorers in lab notes."""
+    address = (site / "chapters" / "02-gradients-through-depth.html").as_uri() + "#inside_one_layer?norm=none"
+    page, _, errors = show(open_page, address)
+    note = page.locator(".px-notes > section", has=page.locator("#explore-inside_one_layer"))
+    page.locator("#explore-inside_one_layer").wait_for()
+    page.keyboard.press("Alt+KeyS")
+    assert page.evaluate(ON) and page.locator("#explore-inside_one_layer").is_visible()
+    assert page.locator("#explore-inside_one_layer").evaluate("e => e.getBoundingClientRect().top < innerHeight")
+    assert page.locator(".px-notes > *").filter(visible=True).count() == note.count() == 1 and errors == []
+
+
 @pytest.mark.parametrize("theme", sampled(["light", "dark"], ["dark"]))
 def test_it_is_accessible_and_all_bars_are_gone(site_url, open_page, axe, theme):
     page, _, errors = show(open_page, f"{site_url}/{SAMPLES[0]}#slides", theme=theme)

@@ -9,5 +9,6 @@ const script = make("script", { src: race.dataset.script });
 const load = () => document.head.append(script); // once more, and it runs no second time
 const follow = () => location.hash.startsWith(`#${id}?`) && load();
 whenNear(race, load);
+race.addEventListener("toggle", load, { capture: true });
 addEventListener("hashchange", follow);
 follow();

@@ -79,7 +79,7 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
   /* What a link or the search leads to is open. */
   function unfold(node) {
     const note = node?.closest(".px-notes > section")?.querySelector(".px-note");
-    if (note && !note.disabled) fold(note, true);
+    if (note) fold(note, true);
     const badge = node?.closest(".px-fold")?.querySelector(".px-badge");
     const details = node?.closest(".cell details:not([open])");
     if (badge?.checkVisibility()) fold(badge, true);

@@ -16,7 +16,7 @@ const top = (node) => node.getBoundingClientRect().top - parseFloat(getComputedS
 
 function step(by) {
   const tops = [...article.querySelectorAll(PARTS)].filter((part) => part.checkVisibility()).map(top);
-  const next = by > 0 ? tops.find((each) => each > 4) : tops.findLast((each) => each < -4);
+  const next = by > 0 ? tops.find((each) => each > 45) : tops.findLast((each) => each < -4);
   const most = MOST * innerHeight;
   scrollBy({ top: by * Math.min(Math.abs(next ?? most), most), behavior: "instant" });
 }
@@ -25,11 +25,11 @@ function step(by) {
 function turn(on) {
   const places = [...article.querySelectorAll(`:is(h1, h2, h3, p, li, pre), ${PANELS}`)];
   const isBelowBar = (place) => place.checkVisibility() && place.getBoundingClientRect().bottom > 60;
-  const here = places.find(isBelowBar);
+  const below = places.filter(isBelowBar);
   html.classList.toggle("px-slides", on);
   if (on) document.body.append(bar);
   else bar.remove();
-  if (scrollY) here?.scrollIntoView({ behavior: "instant" });
+  if (scrollY) below.find((place) => place.checkVisibility())?.scrollIntoView({ behavior: "instant" });
 }
 
 function leave() {
