@@ -241,3 +241,17 @@ def test_a_logarithmic_axis_has_the_ticks_that_plotly_gives_it(open_page, span, 
     shown = page.locator(".ytick text").all_text_contents()
     raised = {**str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"), 0x200B: None}
     assert mine == [text[:2] + text[2:].translate(raised) for text in shown]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("chapter", ["01-f-of-x-plus-x", "05-degradation"])
+def test_without_scripts_each_explorer_has_one_still_that_fills_its_room(site, open_page, chapter, width):
+    page, _, _ = open_page((site / "chapters" / f"{chapter}.html").as_uri(), width=width, scripts=False)
+    fits = page.locator(".plusx-explore > .px-figure").evaluate_all("""all => all.filter((e) => e.checkVisibility())
+        .map((figure) => [...figure.querySelectorAll(".px-still svg")].filter((e) => e.checkVisibility()).map((svg) => {
+            const { width, height } = svg.viewBox.baseVal;
+            const stretched = svg.preserveAspectRatio.baseVal.align === SVGPreserveAspectRatio.SVG_PRESERVEASPECTRATIO_NONE;
+            return stretched ? 1 : width / height / (figure.clientWidth / figure.clientHeight); }))""")
+    assert len(fits) >= 3
+    for each in fits:
+        assert len(each) == 1 and 0.5 < each[0] < 2, fits
