@@ -1,5 +1,6 @@
 """tools/evidence.py and plusx.measure.cluster in processes of their own: workers, clients and disks that fail."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -70,12 +71,13 @@ def write(place, count):
 
 
 def start(place, *options):
-    """The tool in a process group of its own, as a terminal starts it."""
+    """The tool in a process group of its own, as a terminal starts it: what runs behind a shell's & ignores Ctrl-C."""
     tool = [sys.executable, place / "tools" / "evidence.py", *options, place / "chapters" / "01-walk.ipynb"]
     environment = os.environ | dict(PYTHONPATH=str(place / "src"), PLACE=str(place))
     return subprocess.Popen(
-        tool, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
+        tool, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
 
 
 def run(place, *options):
