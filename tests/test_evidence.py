@@ -398,7 +398,9 @@ def test_a_larger_grid_is_kept_beside_and_the_page_has_both(page):
 
 def test_a_device_is_asked_the_pages_own_points_first_and_what_is_kept_names_it(page, monkeypatch, capsys):
     kept(page, SETUP, HELPERS, MEASURE)
-    asked = dict(name="spans", seeds=4, grid={}, device="cpu")
+    asked = dict(name="spans", seeds=4, grid={}, device=None)
+    page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked))
+    asked["device"] = "cpu"  # the same grid, and kept already: not from this device
     larger = page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="make", PLUSX_LARGER=json.dumps(asked)).spans.larger
     assert larger.kept["cards"] == ["cpu"] and larger.kept["made_by"]["device"] == "cpu"
     assert "0.0 minutes on cpu." in capsys.readouterr().out

@@ -16,6 +16,7 @@ const top = (node) => node.getBoundingClientRect().top - parseFloat(getComputedS
 
 function step(by) {
   const tops = [...article.querySelectorAll(PARTS)].filter((part) => part.checkVisibility()).map(top);
+  // What is a line below the top is seen already.
   const next = by > 0 ? tops.find((each) => each > 45) : tops.findLast((each) => each < -4);
   const most = MOST * innerHeight;
   scrollBy({ top: by * Math.min(Math.abs(next ?? most), most), behavior: "instant" });

@@ -154,7 +154,7 @@ class Evidence:
         made = Evidence(self.function, seeds or len(self.seeds), self.grid | grid, KEPT / "larger")
         if device:
             made.made_by["device"] = device
-        if made.change():
+        if made.change() or made.kept["made_by"].get("device") != device:
             made.kept = made.measure()
             if made.points == self.points:
                 self.compare(made.kept)
