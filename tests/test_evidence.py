@@ -323,6 +323,58 @@ def test_all_is_measured_again_and_medians_must_lie_in_the_kept_range(page):
                 page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="all")
 
 
+def confirmed(page, *cells):
+    return page(*cells, PLUSX_EVIDENCE="confirm")
+
+
+def test_other_code_that_gives_the_same_for_some_seeds_takes_over_what_was_kept_and_the_file_says_so(page):
+    kept(page, SETUP, HELPERS, MEASURE)
+    file = library.KEPT / "spans.json"
+    before = json.loads(file.read_text())
+    assert before["on"] == library.arithmetic() and "confirmed" not in before
+    rewritten = HELPERS.replace("x * SCALE", "SCALE * x")
+    confirmed(page, SETUP, rewritten, MEASURE)
+    after = json.loads(file.read_text())
+    assert after["values"] == before["values"] and after["made_by"]["code"] != before["made_by"]["code"]
+    assert after["confirmed"] == f"2 of 4 seeds, {library.arithmetic()}"
+    built(page, SETUP, rewritten, MEASURE)
+
+
+@pytest.mark.parametrize(
+    "cells, told",
+    [
+        ((SETUP, HELPERS.replace("x * SCALE", "x * (SCALE + 1)"), MEASURE), "'depth': 1.* loss comes out otherwise"),
+        ((SETUP, HELPERS, MEASURE.replace('"curve"', '"other"')), "it gives loss, other, and kept are loss, curve"),
+        ((SETUP, HELPERS, MEASURE.replace("seeds=4", "seeds=5")), "with seeds 4, and here it is 5"),
+    ],
+)
+def test_what_gives_other_numbers_is_not_confirmed(page, cells, told):
+    kept(page, SETUP, HELPERS, MEASURE)
+    before = (library.KEPT / "spans.json").read_text()
+    with pytest.raises(library.Disagreement, match=told):
+        confirmed(page, *cells)
+    assert (library.KEPT / "spans.json").read_text() == before
+
+
+def test_a_sample_says_in_which_arithmetic_it_agreed_and_names_what_does_not(page, monkeypatch):
+    kept(page, SETUP, HELPERS, MEASURE)
+    file = library.KEPT / "spans.json"
+    monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
+    page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="sample")
+    (told,) = json.loads(file.read_text())["sampled"]
+    assert told.endswith("COMPATIBLE")
+    result = json.loads(file.read_text())
+    for at, fails in (1, False), (5, True):  # the first point and the last are sampled
+        result["values"][at]["loss"] = [each + 100 for each in result["values"][at]["loss"]]
+        result["seal"] = library.seal(result["values"])
+        file.write_text(json.dumps(result))
+        if fails:
+            with pytest.raises(library.Disagreement, match="'depth': 2, 'rate': 0.3.*: loss is outside the kept range"):
+                page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="sample")
+        else:
+            page(SETUP, HELPERS, MEASURE, PLUSX_EVIDENCE="sample")
+
+
 @pytest.mark.parametrize("given", ["loss=loss[1:]", "loss=loss.sum()[None]", "depth=loss"])
 def test_measures_without_the_seeds_first_or_named_like_an_argument_are_an_error(page, given):
     cell = "@evidence(seeds=4, depth=[1])\ndef spans(seeds, depth):\n    loss = torch.zeros(4)\n"

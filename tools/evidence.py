@@ -30,6 +30,11 @@ CHAPTERS = Path(__file__).parents[1] / "chapters"
 DECORATED = re.compile(r"^@evidence\(.*?^def (\w+)", re.M | re.S)
 POINT = re.compile(r"^(\w+): (\d+) of (\d+)$")
 SETTLED = re.compile(r"^(\w+): [\d,]+ runs .* on one core\.$")
+MODES = {
+    "all": "measure all, and compare with what is kept",
+    "confirm": "where only code has changed: keep what is kept, if a share of its seeds comes out the same everywhere",
+    "sample": "measure three seeds of two points of each, and compare with what is kept",
+}
 CORES = os.cpu_count()
 UNKNOWN = 60  # seconds that a function is taken to need that nobody has measured
 SHOWN = 30  # lines of a chapter that failed
@@ -108,7 +113,9 @@ def connect(address: str | None, workers: int) -> tuple[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("chapters", nargs="*", type=Path, help="notebooks; without any, all")
-    parser.add_argument("--all", action="store_true", help="measure all, and compare with what is kept")
+    how = parser.add_mutually_exclusive_group()
+    for mode, told in MODES.items():
+        how.add_argument(f"--{mode}", dest="mode", action="store_const", const=mode, default="make", help=told)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of dask.distributed; without it, one starts here")
     parser.add_argument("--workers", type=int, default=CORES, help="if it starts here (default: one for each core)")
     parser.add_argument("--larger", metavar="FUNCTION", help="measure this one over another grid too, kept in larger/")
@@ -132,7 +139,7 @@ def main() -> int:
         functions = {path: names for path, names in functions.items() if path in map(Path.resolve, given.chapters)}
     scheduler, dashboard = connect(given.scheduler, given.workers)
     print(f"{sum(map(len, functions.values()))} results of {len(functions)} chapters; {dashboard}", flush=True)
-    settings = dict(PLUSX_EVIDENCE="all" if given.all else "make", PLUSX_SCHEDULER=scheduler, OMP_NUM_THREADS="1")
+    settings = dict(PLUSX_EVIDENCE=given.mode, PLUSX_SCHEDULER=scheduler, OMP_NUM_THREADS="1")
     if given.larger:
         settings["PLUSX_LARGER"] = json.dumps(
             dict(name=given.larger, seeds=given.seeds, grid=given.grid, device=given.device)
@@ -148,7 +155,7 @@ def main() -> int:
             print("Stopped. What is measured is kept, and the next run goes on from there.", flush=True)
             os._exit(130)  # at once: the workers end with this process
     bar.bar.close()
-    if not given.chapters:
+    if not given.chapters and given.mode != "sample":
         keep_made()
     return 0 if all(done) else 1
 
