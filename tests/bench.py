@@ -16,8 +16,12 @@ import pytest
 import torch
 from browser import CHAPTERS, EXPLORING, LANES, PLAYGROUND, ROOT
 from lab import cells_with, jupyter_lab, run_all, show
+from test_diagram import LAYER, OPTIONS
+from test_diagram import controls as diagram_controls
+from test_diagram import states as diagram_states
 from test_site import ready
 
+from plusx.explore.diagram import draw
 from plusx.nets.switched import TASKS, held_out, load, trained
 from plusx.panels.lanes.race import STACK, Training
 from plusx.training.step import Lane
@@ -291,6 +295,15 @@ def test_what_a_chapter_costs_in_jupyterlab(open_page, tmp_path):
         for index in cells_with(page, "@explore("):
             show(page, index, ".main-svg")
         print(f"  and see each of its explorers: {sum(carried) / 1e6:.1f} MB on the kernel's socket")
+
+
+def test_a_state_of_a_diagram():
+    given = diagram_controls(**OPTIONS, **{f"block_{i}": True for i in range(6)})
+    line, every = LAYER + "".join(f" block_{i}:[F]" for i in range(6)), diagram_states(given)
+    began = time.perf_counter()
+    for state in every:
+        draw(line, given, state)
+    print(f"\n  {1000 * (time.perf_counter() - began) / len(every):.2f} ms a state, of {len(every)} (aim: 1)")
 
 
 def test_cold_and_warm_build(tmp_path):

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import http.server
 import re
+import sys
 import threading
 import urllib.request
 from pathlib import Path
@@ -34,6 +35,7 @@ FLAT = ["--disable-gpu"]
 SOLID = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # 3-D without a graphics card, at twice the time
 # What a chapter lays out in its first idle second (coming.js) is there at once; test_reading.py tests that second.
 WHOLE = "addEventListener('DOMContentLoaded', () => document.documentElement.classList.remove('px-coming'))"
+PATIENCE = 180_000  # ms: a test of what a page does waits as long as that takes on a busy machine
 FAILED = pytest.StashKey()
 
 
@@ -93,6 +95,7 @@ def open_page(launch, request):
         context = launch(solid).new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=scripts
         )
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page, foreign, errors = context.new_page(), [], []
         page.on("request", lambda request: None if is_local(request.url) else foreign.append(request.url))
@@ -157,11 +160,17 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class QuietServer(http.server.ThreadingHTTPServer):
+    def handle_error(self, *args):
+        if not isinstance(sys.exception(), ConnectionError):  # a reader who has gone is no failure
+            super().handle_error(*args)
+
+
 @contextlib.contextmanager
 def serve(folder, handler=QuietHandler):
     """A folder over http on this machine; yields its address."""
     handler = functools.partial(handler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with QuietServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -161,11 +161,11 @@ def voila(folder: Path):
 def run_all(page, url, notebook, door="lab/tree"):
     """Open a notebook, run it, and return the errors its cells put out. door: where the server opens notebooks."""
     page.goto(f"{url}/{door}/{notebook}?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'", timeout=60_000)
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.wait_for_function(f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'")
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=300_000)
-    page.wait_for_function(f"() => {NOTEBOOK}.sessionContext.session.kernel.status === 'idle'", timeout=60_000)
+    page.wait_for_function(f"() => {CODE_CELLS}.every(c => c.model.executionCount)", timeout=600_000)
+    page.wait_for_function(f"() => {NOTEBOOK}.sessionContext.session.kernel.status === 'idle'")
     outputs = page.evaluate(f"() => {CODE_CELLS}.flatMap(c => c.model.outputs.toJSON())")
     return [output for output in outputs if output["output_type"] == "error"]
 
@@ -256,7 +256,7 @@ def assert_shows(panel, explorer, state):
     """Result line, data table and picture of an explorer become those of the state, as its function returns it here."""
     title, figure = explorer.figure(tuple(state))
     figure, _ = decode_bytes(packed([(title, figure)], 1))  # each number as the encoding rounds it
-    panel.locator(".px-result").get_by_text(title, exact=True).wait_for(timeout=20_000)
+    panel.locator(".px-result").get_by_text(title, exact=True).wait_for()
     if panel.locator(".px-data:not([open])").count():
         panel.locator(".px-data > summary").click()
     numbers = [
@@ -269,7 +269,7 @@ def assert_shows(panel, explorer, state):
         ways = [] if figure["drawn"] == "carpet" else [re.findall(NUMBER, path) for path in paths(figure)]
         conditions[1] = HAS_WAYS, [[float(number) for number in way] for way in ways]
     for condition, expected in conditions:
-        panel.page.wait_for_function(condition, arg=[root, expected], timeout=20_000)
+        panel.page.wait_for_function(condition, arg=[root, expected])
 
 
 def has_numbers(trace, key):

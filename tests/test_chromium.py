@@ -3,11 +3,14 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
+import threading
+from urllib.parse import urlsplit
 
 import chromium
 import pytest
-from browser import ROOT
+from browser import ROOT, QuietHandler, serve
 
 
 def program(path):
@@ -28,6 +31,26 @@ def test_an_installed_browser_comes_before_the_one_that_was_brought(tmp_path, mo
     assert chromium.chromium() == installed
     shell = program(tmp_path / "chromium-headless-shell")
     assert chromium.chromium() == shell
+
+
+@pytest.mark.parametrize("fault, told", [(BrokenPipeError, False), (ConnectionResetError, False), (KeyError, True)])
+def test_a_reader_who_has_gone_leaves_no_traceback_in_the_log_and_a_fault_does(tmp_path, capsys, fault, told):
+    met = threading.Event()
+
+    class Gone(QuietHandler):
+        def do_GET(self):
+            raise fault("as it writes")
+
+        def finish(self):
+            super().finish()
+            met.set()
+
+    with serve(tmp_path, Gone) as url:
+        with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port)) as reader:
+            reader.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            met.wait()
+            reader.recv(1)  # nothing: by then the server has told what it tells
+    assert (fault.__name__ in capsys.readouterr().err) == told
 
 
 def test_make_test_asks_for_its_tools_before_it_installs_or_builds(tmp_path):

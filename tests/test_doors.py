@@ -46,7 +46,7 @@ def executed(tmp_path_factory):
     last = next(index for index, source in enumerate(first) if "@explore(" in source)
     sources = [*list(first)[: last + 1], *playground_cells()]
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    NotebookClient(notebook, timeout=60, kernel_name="python3").execute(cwd=str(ROOT / "chapters"))
+    NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(ROOT / "chapters"))
     nbformat.write(notebook, folder / "with.ipynb")
     del notebook.metadata["widgets"]
     nbformat.write(notebook, folder / "without.ipynb")
@@ -59,11 +59,11 @@ def executed(tmp_path_factory):
 def assert_answers(playground):
     """A switch of the playground brings the loss that torch finds for it."""
     result = playground.locator(".px-result")
-    result.filter(has_text="As trained").wait_for(timeout=20_000)
+    result.filter(has_text="As trained").wait_for()
     text = "It writes on: x"
     playground.locator("textarea").fill(text)
     playground.get_by_role("group", name="Layer 3").get_by_role("switch", name="attention: branch").click()
-    result.filter(has_text=loss_without(text, "attention branch")).wait_for(timeout=10_000)
+    result.filter(has_text=loss_without(text, "attention branch")).wait_for()
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +110,11 @@ def test_voila_shows_a_chapter_on_a_slow_machine(served, explorers, open_page):
     with voila(served) as url:
         page, foreign, _ = open_page("about:blank", solid=False)
         page.add_init_script(SLOW)
-        page.goto(f"{url}/voila/render/chapter.ipynb", timeout=60_000)
+        page.goto(f"{url}/voila/render/chapter.ipynb")
         for index, explorer in enumerate(explorers):
             panel = page.locator(".plusx-explore").nth(index)
-            panel.scroll_into_view_if_needed(timeout=60_000)
-            panel.locator(".main-svg").first.wait_for(timeout=60_000)
+            panel.scroll_into_view_if_needed()
+            panel.locator(".main-svg").first.wait_for()
             walk(panel, explorer)
         assert_answers(page.locator(".plusx-playground"))
         assert [address for address in foreign if "/fontawesome-free@" not in address] == []
@@ -138,7 +138,6 @@ def drawn(tmp_path_factory):
 def test_threads_answer_and_a_state_that_fails_says_so(door, drawn, threads, open_page):
     with (voila if door == "voila" else notebook_7)(drawn) as url:
         page, _, _ = open_page("about:blank", solid=False)
-        page.set_default_timeout(30_000)
         if door == "voila":
             page.goto(f"{url}/voila/render/threads.ipynb")
         else:
@@ -152,7 +151,7 @@ def test_threads_answer_and_a_state_that_fails_says_so(door, drawn, threads, ope
 def assert_still(page, explorer):
     """Title, values of the controls, picture and data of the start state; and the playground's table."""
     title, figure = explorer.figure(explorer.start)
-    page.get_by_text(title, exact=True).first.wait_for(timeout=20_000)
+    page.get_by_text(title, exact=True).first.wait_for()
     picture = page.get_by_role("img", name=title, exact=True)
     picture.scroll_into_view_if_needed()
     assert picture.evaluate("image => image.decode().then(() => [image.width, image.height])") == [

@@ -109,10 +109,10 @@ def open_lanes(url, open_page):
     def open_lanes(loaded=False, link="", file="index", **options):
         page, foreign, errors = open_page(f"{url}/{file}.html{link}", **options)
         shown = f"{LANES}.fault() || {LANES}.history?.A.seen"  # without the step, only presets are shown
-        page.wait_for_function(f"{LANES} && ({shown})", timeout=20_000)
+        page.wait_for_function(f"{LANES} && ({shown})")
         if loaded:
             page.click(".pn-load")
-            page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
+            page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen")
         return page, foreign, errors
 
     return open_lanes
@@ -254,7 +254,7 @@ def test_the_page_loads_no_step_unasked_and_replays_torchs_runs(open_lanes, fold
     asked = "performance.getEntriesByType('resource').map(e => e.name)"
     assert not [name for name in page.evaluate(asked) if re.search(r"\.onnx|runtime|ort\.wasm|worker", name)]
     page.click(".ln-play")
-    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing", timeout=30_000)
+    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing")
     assert "kept run ends here" in told(page)
     rows = page.locator(".pg-table tbody tr").all_text_contents()
     for name, row in zip("AB", rows):
@@ -296,7 +296,7 @@ def test_where_nothing_can_train_the_presets_replay_and_the_page_says_so(folder,
     if how == "without WebAssembly":
         page.add_init_script("delete globalThis.WebAssembly")
     page.goto(f"{folder.as_uri() if how == 'from disk' else url}/index.html")
-    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    page.wait_for_function(f"{LANES}?.history?.A.seen")
     assert page.locator(".pn-load").is_hidden()
     train(page, 300)
     assert "Step 300" in told(page)
@@ -342,19 +342,19 @@ def test_a_race_is_closed_asks_for_nothing_and_replays_when_it_is_opened(url, op
     page.wait_for_timeout(300)
     assert page.evaluate(names) == parts and page.locator(".plusx-lanes").bounding_box()["height"] < 120
     press(page, closed, how)
-    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    page.wait_for_function(f"{LANES}?.history?.A.seen")
     panel = page.locator(".plusx-lanes").get_attribute("id")
     assert page.evaluate(names) == sorted([*parts, f"{chapter}-{panel}.js"])
     button = page.locator("[aria-label=Presets] button")
     assert button.inner_text() == RACES[chapter][1] and button.get_attribute("aria-pressed") == "true"
     press(page, page.locator(".ln-play"), how)
-    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing", timeout=30_000)
+    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing")
     assert "kept run ends here" in told(page) and foreign == errors == []
 
 
 def test_a_link_opens_a_race_and_closing_it_keeps_its_lanes(url, open_page):
     page, _, errors = open_page(f"{url}/05-degradation.html#lanes?task=line&B.rate=0.03")
-    page.wait_for_function(f"{LANES}?.history && {LANES}.lanes.B.words.rate === '0.03'", timeout=20_000)
+    page.wait_for_function(f"{LANES}?.history && {LANES}.lanes.B.words.rate === '0.03'")
     page.evaluate(f"window.mine = {LANES}")
     for _ in range(2):
         page.locator(".ln-closed > summary").click()
@@ -367,7 +367,7 @@ def test_a_race_fits_its_page_and_is_accessible(url, open_page, axe, width, them
     page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
     assert axe(page) == []
     page.locator(".ln-closed > summary").click()
-    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    page.wait_for_function(f"{LANES}?.history?.A.seen")
     train(page, 300)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.get_by_role("heading", name="Challenges").count() == 0
@@ -420,7 +420,7 @@ def test_a_preset_trained_in_the_page_begins_as_its_kept_run(open_lanes):
     train(page, 60)
     kept = page.evaluate(f"{LANES}.history.B.loss")
     page.click(".pn-load")
-    page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0", timeout=60_000)
+    page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0")
     train(page, 50)
     train(page, 10)
     trained = page.evaluate(f"{LANES}.history.B.loss")
@@ -529,7 +529,7 @@ def test_play_pause_step_rewind_seed_and_data(open_lanes, how):
     press(page, page.get_by_role("button", name="One step"), how)
     page.wait_for_function(f"{LANES}.count === 1")
     press(page, page.get_by_role("button", name="Play"), how)
-    page.wait_for_function(f"{LANES}.count > 20", timeout=20_000)
+    page.wait_for_function(f"{LANES}.count > 20")
     press(page, page.get_by_role("button", name="Pause"), how)
     page.wait_for_function(f"!{LANES}.playing")
     page.wait_for_timeout(500)
@@ -548,7 +548,7 @@ def test_play_pause_step_rewind_seed_and_data(open_lanes, how):
     page.keyboard.press("Enter")
     page.wait_for_function(f"{LANES}.seed === 12 && {LANES}.count === 0 && {LANES}.history.A.seen")
     press(page, page.get_by_role("button", name="Play"), how)
-    page.wait_for_function(f"{LANES}.count > 20", timeout=20_000)
+    page.wait_for_function(f"{LANES}.count > 20")
     assert errors == []
 
 
@@ -602,7 +602,7 @@ def test_a_lost_worker_is_said_to_be_and_can_be_loaded_again(open_lanes):
     page.wait_for_selector(".px-message:has-text('was lost, and both nets with it: load the step again.')")
     page.evaluate(f"{LANES}.patience = 15_000")
     page.locator(".pn-load").click()
-    page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0 && {LANES}.history.A.seen", timeout=60_000)
+    page.wait_for_function(f"{LANES}.engine && {LANES}.count === 0 && {LANES}.history.A.seen")
     train(page, 5)
     assert steps_of(page) == 5 and page.locator(".px-message:visible").count() == 0
 
@@ -610,10 +610,10 @@ def test_a_lost_worker_is_said_to_be_and_can_be_loaded_again(open_lanes):
 def test_what_is_flipped_while_it_trains_is_marked_and_a_link_keeps_it(open_lanes):
     page, _, errors = open_lanes(loaded=True, file="sorters", link="#sorters?seed=4&B.place=post")
     page.click(".ln-play")
-    page.wait_for_function(f"{LANES}.count > 10", timeout=20_000)
+    page.wait_for_function(f"{LANES}.count > 10")
     lane_b = page.get_by_role("region", name="Lane B of the sorters")
     lane_b.get_by_role("switch", name="Skip around attention 2", exact=True).click()
-    page.wait_for_function(f"{LANES}.count > {LANES}.marks[0]", timeout=20_000)
+    page.wait_for_function(f"{LANES}.count > {LANES}.marks[0]")
     page.click(".ln-play")
     link = page.get_by_role("link", name="Link to this setting").get_attribute("href")
     again, _, more = open_lanes(file="sorters", link=link)
@@ -625,10 +625,10 @@ def test_a_download_that_fails_is_told_and_may_be_tried_again(open_lanes, nets):
     page, _, _ = open_lanes()
     page.route(f"**/{nets['stack-step'].name}", lambda route: route.fulfill(status=503, body=""))
     page.click(".pn-load")
-    page.wait_for_selector(".px-message:has-text('did not load')", timeout=60_000)
+    page.wait_for_selector(".px-message:has-text('did not load')")
     page.unroute(f"**/{nets['stack-step'].name}")
     page.click(".pn-load")
-    page.wait_for_function(f"{LANES}.engine", timeout=60_000)
+    page.wait_for_function(f"{LANES}.engine")
 
 
 @contextlib.contextmanager
@@ -716,7 +716,7 @@ def test_two_panels_share_a_page(open_lanes, axe, width, theme):
     panel = page.locator("#sorters")
     panel.get_by_role("button", name="Load").click()
     sorters = "document.querySelector('#sorters').plusx"
-    page.wait_for_function(f"{sorters}.engine && {sorters}.history.A.seen", timeout=60_000)
+    page.wait_for_function(f"{sorters}.engine && {sorters}.history.A.seen")
     page.evaluate(f"{sorters}.advance(30)")
     page.evaluate(f"{LANES}.advance(30)")  # a kept run
     assert page.evaluate(f"[{sorters}.count, {LANES}.count, {LANES}.engine]") == [30, 30, None]
@@ -753,15 +753,15 @@ def test_the_first_page_races_two_nets_and_a_skip_changes_who_wins(site_url, ope
     page.wait_for_timeout(500)
     assert not [name for name in page.evaluate(names) if re.search("onnx|runtime|lanes.js", name)]
     page.locator(".ln-closed > summary").press("Enter")
-    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    page.wait_for_function(f"{LANES}?.history?.A.seen")
     assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator(".ln-play").click()
-    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing", timeout=60_000)
+    page.wait_for_function(f"{LANES}.count === 300 && !{LANES}.playing")
     lost = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
     assert lost[1] > 1.1 * lost[0]  # 16 blocks and no skip: worse than 2
     if loads:
         page.click(".plusx-lanes .pn-load")
-        page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen", timeout=60_000)
+        page.wait_for_function(f"{LANES}.engine && {LANES}.history.A.seen")
         lane(page, "B").get_by_role("switch", name="skip", exact=True).press("Space")
         train(page, 300)
         told_with = page.evaluate(f"[{LANES}.history.A.loss.at(-1), {LANES}.history.B.loss.at(-1)]")
@@ -773,7 +773,7 @@ def test_the_first_page_starts_a_race_that_is_opened_out_of_sight(site_url, open
     """Its scripts come then; and a link to it, be it to what it starts with, leads there."""
     page, foreign, errors = open_page(f"{site_url}/index.html")
     page.evaluate("document.querySelector('.ln-closed').open = true")
-    page.wait_for_function(f"{LANES}?.history?.A.seen", timeout=20_000)
+    page.wait_for_function(f"{LANES}?.history?.A.seen")
     link = page.locator(".plusx-lanes .px-link").get_attribute("href")
     assert link == "#lanes?preset=1" and foreign == errors == []
     page, foreign, errors = open_page(f"{site_url}/index.html{link}")

@@ -47,7 +47,6 @@ def test_an_explorer_answers_in_marimo(how, small, tmp_path, open_page):
     options = "--headless", "--no-token", "--host=127.0.0.1"
     with serving(tmp_path, "/", "marimo", "--quiet", "--yes", how, str(tmp_path / "app.py"), *options) as url:
         page, foreign, _ = open_page(url, solid=False)
-        page.set_default_timeout(60_000)
         if how == "edit":
             page.locator(".needs-run").first.wait_for()
             page.get_by_test_id("run-button").last.click()  # of all cells
@@ -74,6 +73,5 @@ def test_threads_answer_in_marimo_and_a_state_that_fails_says_so(tmp_path, open_
     options = "--headless", "--no-token", "--host=127.0.0.1"
     with serving(tmp_path, "/", "marimo", "--quiet", "--yes", "run", str(tmp_path / "app.py"), *options) as url:
         page, foreign, _ = open_page(url, solid=False)
-        page.set_default_timeout(60_000)
         assert_threads_answer(page, drawn)
         assert foreign == []

@@ -37,7 +37,7 @@ def offer(page):
 
 def use(page, button, answer):
     offer(page).get_by_role("button", name=button).click()
-    offer(page).get_by_role("status").get_by_text(answer, exact=True).wait_for(timeout=60_000)
+    offer(page).get_by_role("status").get_by_text(answer, exact=True).wait_for()
 
 
 def opened_anew(page, title):
@@ -66,7 +66,7 @@ def test_a_kept_book_works_when_the_network_is_gone(copied, open_page):
             press_until_changed(page, root, root.locator(".px-result").text_content())
     page.goto(f"{copied.url}/{PLAYGROUND}")
     page.click(".pn-load")
-    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
     page.goto(f"{copied.url}/")
     offer(page).get_by_role("status").get_by_text(KEPT, exact=True).wait_for()
     assert foreign == [] and errors == []

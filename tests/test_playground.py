@@ -88,10 +88,10 @@ def open_playground(site_url, open_page):
 
     def open_playground(loaded=False, link="", url=None, **options):
         page, foreign, errors = open_page(f"{url or site_url}/{PAGE}{link}", **options)
-        page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
+        page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
         if loaded:
             page.click(".pn-load")
-            page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+            page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
             settle(page)
         return page, foreign, errors
 
@@ -205,7 +205,7 @@ def test_the_page_loads_no_net_unasked_and_other_pages_nothing_at_all(site_url, 
     page, foreign, errors = open_playground()
     assert not [name for name in asked(page) if re.search(r"\.onnx|runtime\.bin|ort\.wasm|worker", name)]
     page.click(".pn-load")
-    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
     assert foreign == errors == []
     other, _, _ = open_page(f"{site_url}/chapters/17-claims-tested.html")
     other.wait_for_load_state("networkidle")
@@ -247,7 +247,7 @@ def test_where_nets_cannot_run_the_presets_do_and_the_page_says_so(site, open_pa
     if how == "without WebAssembly":
         page.add_init_script("delete globalThis.WebAssembly")
     page.goto(f"{site.as_uri() if how == 'from disk' else site_url}/{PAGE}")
-    page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
     assert page.locator(".pn-load").is_hidden()
     page.click("[aria-label=Presets] button:text-is('No attention skips')")
     settle(page)
@@ -285,7 +285,7 @@ def test_a_damaged_table_is_told_and_the_nets_still_load(open_page, site_url, ne
     page.goto(f"{site_url}/{PAGE}")
     page.wait_for_selector(".px-message:has-text('damaged or missing')")
     page.click(".pn-load")
-    page.wait_for_function("document.querySelector('.plusx-playground').plusx.seen", timeout=60_000)
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.seen")
     assert_seen(page, nets, atol=1e-4, rtol=0)
 
 
@@ -413,18 +413,18 @@ def test_the_page_answers_while_the_nets_load_and_after_a_failure_it_tries_again
     page.click(".pn-load")
     page.wait_for_selector(".px-message:has-text('did not load')")
     page.unroute("**/*-sorting.onnx")
-    slowest = page.evaluate("""() => new Promise((done) => {
+    slowest, whole, shares = page.evaluate("""() => new Promise((done) => {
         const p = document.querySelector('.plusx-playground').plusx;
-        let slowest = 0, last = performance.now(), shares = [];
+        let slowest = 0, begun = performance.now(), last = begun, shares = [];
         const tick = () => {
           const now = performance.now();
           slowest = Math.max(slowest, now - last); last = now;
           shares.push(document.querySelector('.plusx-playground progress').value);
-          if (p.engine) done([slowest, new Set(shares).size]); else setTimeout(tick, 5);
+          if (p.engine) done([slowest, now - begun, new Set(shares).size]); else setTimeout(tick, 5);
         };
         document.querySelector('.pn-load').click(); tick(); })""")
-    assert slowest[0] < 500, "the page stood still while the nets were loading"
-    assert slowest[1] >= 2
+    assert slowest < whole / 3, "the page stood still while the nets were loading"
+    assert shares >= 2
     assert page.locator(".plusx-playground progress").is_hidden()
 
 
@@ -564,7 +564,7 @@ def test_before_the_nets_are_loaded_each_switch_has_the_reason_and_the_button_in
         assert "not loaded yet" in result(page)
         assert is_in_sight(page, ".px-result") and is_in_sight(page, ".pn-load")
     page.click(".pn-load")
-    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+    page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
     settle(page)
     assert result(page).startswith("No attention 1, no attention 4, no attention 6: ")
     assert is_in_sight(page, ".px-result")
@@ -696,7 +696,7 @@ def open_views(open_page, nets):
 def wait_for_loss(view, *parts):
     """Wait until a view says what torch's loss is on the start input with parts of layer 3 off."""
     said = loss_without(START["characters"]["start"], *parts)
-    view.locator(".px-result").filter(has_text=said).wait_for(timeout=10_000)
+    view.locator(".px-result").filter(has_text=said).wait_for()
 
 
 def test_two_views_of_one_playground_answer_each_for_itself(open_views):
@@ -728,7 +728,7 @@ def test_a_kernel_that_does_not_answer_is_told_until_it_does(open_views):
     switch(view, 3, "attention: branch").dispatch_event("click")
     page.wait_for_timeout(2000)
     assert late.is_hidden()
-    late.wait_for(timeout=4000)
+    late.wait_for()
     switch(view, 3, "FFN: branch").dispatch_event("click")
     assert late.is_visible()
     page.evaluate("wake()")
@@ -742,7 +742,7 @@ def test_a_playground_that_its_kernel_has_lost_says_to_run_the_cell_again(open_v
     view = page.locator(".plusx-playground")
     wait_for_loss(view)
     page.evaluate("listeners.comm_live_update.forEach(lose => lose())")
-    view.get_by_text(GONE).wait_for(timeout=2000)
+    view.get_by_text(GONE).wait_for()
     switch(view, 3, "attention: branch").dispatch_event("click")
     page.wait_for_timeout(200)
     assert view.get_by_text(GONE).is_visible()
@@ -762,7 +762,6 @@ def wait_until_drawn_in(page, light):
         f"""light => {{ const [ink, drawn] = ({INKS})();
             return (ink[0] < 128) === light && ink.every((part, i) => Math.abs(part - drawn[i]) < 6); }}""",
         arg=light,
-        timeout=5000,
     )
 
 
@@ -810,7 +809,7 @@ def test_the_nets_load_also_where_a_server_unpacks_gzip_itself(site, open_page):
 
     with serve(site, Unpacking) as url:
         page, _, errors = open_page(f"{url}/{PAGE}")
-        page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen", timeout=20_000)
+        page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
         page.click(".pn-load")
-        page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine", timeout=60_000)
+        page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")
         assert errors == []

@@ -47,9 +47,7 @@ def ready(page):
     """Every explorer of the page decoded, and drawn as if a pointer had come near."""
     page.wait_for_function(DECODED)
     page.locator(OWN).evaluate_all("all => all.forEach((e) => e.dispatchEvent(new Event('pointerenter')))")
-    page.wait_for_function(
-        f"[...document.querySelectorAll('{OWN}')].every(e => e.classList.contains('px-live'))", timeout=60_000
-    )
+    page.wait_for_function(f"[...document.querySelectorAll('{OWN}')].every(e => e.classList.contains('px-live'))")
 
 
 def in_lab(page):

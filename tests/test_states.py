@@ -1,6 +1,7 @@
 """plusx.explore.states: the table holds what the function returned, and stays within its budget."""
 
 import gzip
+import re
 import time
 
 import numpy as np
@@ -178,7 +179,8 @@ def test_too_much_time_is_refused_before_it_is_spent():
         time.sleep(0.02)
         return wave(a, 1)
 
-    begun = time.perf_counter()
-    with pytest.raises(ExploreError, match=r"slow took over 0 s for \d+ of 1,000 states, the budget is 0.1 s.*'a'"):
+    with pytest.raises(
+        ExploreError, match=r"slow took over 0 s for \d+ of 1,000 states, the budget is 0.1 s.*'a'"
+    ) as told:
         explorer(slow, Budget(seconds=0.1), a=(1, 1000)).tabulate()
-    assert time.perf_counter() - begun < 5
+    assert int(re.search(r"for (\d+) of", str(told.value))[1]) < 20

@@ -494,7 +494,6 @@ def hosted(tmp_path, open_page):
     (tmp_path / "favicon.ico").touch()
     with serve(tmp_path) as url:
         page, _, errors = open_page(f"{url}/page.html", solid=False)
-        page.set_default_timeout(10_000)
         page.evaluate(LIKE_ANYWIDGET, widget._esm)
         page.evaluate(MODEL, [widget.markup, answers, list(CONTROLS)])
         yield page, errors
@@ -569,9 +568,9 @@ def test_waiting_failing_and_a_kernel_that_is_gone_are_told(hosted):
     page.wait_for_function(LOADED)
     alert, depth = page.locator("[role=alert]"), page.locator("input[name=depth]")
     depth.press("End")  # never answered
-    alert.get_by_text("Computing this state …").wait_for(timeout=2000)
+    alert.get_by_text("Computing this state …").wait_for()
     assert result(page) == "True 1 relu" and depth.input_value() == "4"
-    alert.get_by_text("No answer from the kernel yet: it is busy, or it was stopped.").wait_for(timeout=6000)
+    alert.get_by_text("No answer from the kernel yet: it is busy, or it was stopped.").wait_for()
     depth.press("ArrowLeft")  # fails
     alert.get_by_text("explore: curve(depth=8) raised ValueError: eight. The picture is the last good one.").wait_for()
     depth.press("ArrowLeft")

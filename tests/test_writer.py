@@ -214,19 +214,19 @@ def test_in_a_page_the_model_writes_what_torch_writes_and_stops_when_told(open_p
 
     page, foreign, errors = open_page(brought)
     page.get_by_role("button", name=re.compile(r"Load the model \(\d+ MB\)")).click()
-    page.wait_for_function("document.querySelector('.wr-load').hidden", timeout=180_000)
-    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'", timeout=180_000)
+    page.wait_for_function("document.querySelector('.wr-load').hidden")
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'")
     assert written(page) == torchs(40)
     press(page, "attention", "skip", 5)
     press(page, "FFN", "branch", 9)
     page.wait_for_function("document.querySelector('.wr-go').textContent === 'Stop'")
-    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'", timeout=180_000)
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'")
     assert status(page) == "Off: attention skip of layer 5, FFN branch of layer 9."
     assert written(page) == torchs(40, skip=[8], branch=[17])
     page.get_by_role("button", name="Write").click()
     page.wait_for_function("document.querySelector('.wr-written').textContent.length < 30")
     page.get_by_role("button", name="Stop").click()
-    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'", timeout=5_000)
+    page.wait_for_function("document.querySelector('.wr-go').textContent === 'Write'")
     stopped = written(page)
     page.wait_for_timeout(1_000)
     assert written(page) == stopped and len(stopped) < len(torchs(40, skip=[8], branch=[17]))
@@ -237,7 +237,7 @@ def test_in_a_page_the_model_writes_what_torch_writes_and_stops_when_told(open_p
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.get_by_role("button", name=re.compile("Load the model")).click()
-    page.wait_for_function("document.querySelector('.wr-load').hidden", timeout=180_000)
+    page.wait_for_function("document.querySelector('.wr-load').hidden")
     assert not any("smollm2.onnx" in url for url in asked)
     assert foreign == errors == []
 
@@ -274,7 +274,7 @@ def lab(tmp_path_factory):
 
 def in_front(page):
     view = page.locator(".jp-Notebook .plusx-writer")
-    view.wait_for(timeout=20_000)
+    view.wait_for()
     return view
 
 
@@ -290,13 +290,13 @@ def test_in_lab_it_shows_what_was_kept_wherever_its_cell_is(lab, open_page):
     assert in_front(page).locator(".wr-written").text_content() == "grbl grbl"
     execute(page, "notebook:create-output-view")
     second = page.locator(".jp-LinkedOutputView .plusx-writer")
-    second.wait_for(timeout=20_000)
+    second.wait_for()
     cut(second, "Branch of attention, layer 30")
     assert second.locator(".wr-written").text_content() == " in France."
     assert in_front(page).locator(".wr-written").text_content() == "grbl grbl"  # each view is its own
     execute(page, "docmanager:open", path="writer.ipynb")  # the notebook in front, no longer the view
     page.evaluate(f"() => void {NOTEBOOK}.sessionContext.session.kernel.restart()")
-    in_front(page).get_by_text("The kernel has no model any more: run this cell again.").wait_for(timeout=20_000)
+    in_front(page).get_by_text("The kernel has no model any more: run this cell again.").wait_for()
     assert foreign == []
 
 
@@ -316,7 +316,7 @@ def test_in_lab_a_model_that_does_not_load_says_why_and_what_was_kept_stays(lab,
     view = in_front(page)
     load = view.get_by_role("button", name="Load the model")
     load.click()
-    view.get_by_text(re.compile("The model did not load: .*Try again")).wait_for(timeout=60_000)
+    view.get_by_text(re.compile("The model did not load: .*Try again")).wait_for()
     cut(view, "Skip around FFN, layer 3")
     assert view.locator(".wr-written").text_content() == "grbl grbl"
     assert load.is_enabled() and view.locator("progress").is_hidden()
@@ -329,14 +329,15 @@ def test_in_lab_the_kernel_writes_word_by_word_until_it_is_stopped(lab, open_pag
     view = in_front(page)
     view.get_by_role("button", name="Load the model").click()
     go = view.locator(".wr-go")
-    go.filter(has_text="Write").and_(page.locator(":not([disabled])")).wait_for(timeout=60_000)
-    view.get_by_text("All skips and branches in place.", exact=True).wait_for(timeout=120_000)
+    go.filter(has_text="Write").and_(page.locator(":not([disabled])")).wait_for()
+    view.get_by_text("All skips and branches in place.", exact=True).wait_for()
     whole = view.locator(".wr-written").text_content()
     assert whole.startswith(" Paris.")
-    first = page.evaluate(
+    first, begun = page.evaluate(
         """view => new Promise(done => {
             const begun = performance.now(), text = view.querySelector('.wr-written');
-            const watch = new MutationObserver(() => { watch.disconnect(); done(performance.now() - begun); });
+            const watch = new MutationObserver(() => {
+                watch.disconnect(); done([performance.now() - begun, text.textContent]); });
             watch.observe(text, { childList: true, characterData: true, subtree: true });
             view.querySelector('[aria-label="Skip around attention, layer 5"]').dispatchEvent(
                 new MouseEvent('click', { bubbles: true }));
@@ -344,9 +345,9 @@ def test_in_lab_the_kernel_writes_word_by_word_until_it_is_stopped(lab, open_pag
         view.element_handle(),
     )
     print(f"\nwriter in JupyterLab, press to first word: {first:.0f} ms")
-    assert first < 2_000
+    assert len(begun) < len(whole) / 2  # it is shown as it is written
     go.filter(has_text="Stop").click()
-    go.filter(has_text="Write").wait_for(timeout=5_000)
+    go.filter(has_text="Write").wait_for()
     stopped = view.locator(".wr-written").text_content()
     page.wait_for_timeout(700)
     assert view.locator(".wr-written").text_content() == stopped != whole

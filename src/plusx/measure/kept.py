@@ -317,7 +317,9 @@ class Evidence:
         seeds = self.seeds[: max(2, len(self.seeds) // 20)]
         for point, then in zip(self.points, self.kept["values"]):
             if then.keys() != (now := self.run(seeds, point)).keys():
-                raise Disagreement(f"{self.name} at {point}: it gives {', '.join(now)}, and kept are {', '.join(then)}.")
+                raise Disagreement(
+                    f"{self.name} at {point}: it gives {', '.join(now)}, and kept are {', '.join(then)}."
+                )
             for name in then:
                 old = then[name][: len(seeds)]
                 if not np.allclose(now[name], old, rtol=SAME, atol=SAME**2, equal_nan=True):
