@@ -13,12 +13,12 @@ from .probes import left_of_x, norms
 def ask(gates, loss):
     """The questions -> an answer for each addition of `switches`, (len(places),), float64.
 
-    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar. It is called 2 len(places) + 1
+    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number. It is called 2 len(places) + 1
     times, so the model should be in evaluation mode.
 
     branch / stream: root mean squares of what is added and of what it is added to.
     left of x: the cosine of the stream with the first one, both without their mean over the first dimension, the
-        batch; NaN where a stream has another shape than the first.
+        batch; NaN where a stream has another shape than the first, or the batch is one sample, which is its mean.
     gradient: the norm of the loss's at the stream, beside that at the last; NaN where the loss records none.
     no branch, no skip: how much the loss rises without it.
 
@@ -32,7 +32,7 @@ def ask(gates, loss):
         for weights in frozen:
             weights.requires_grad_()
         with torch.enable_grad(), watched:
-            whole = loss()
+            whole = torch.as_tensor(loss())
     finally:
         for weights in frozen:
             weights.requires_grad_(False)
@@ -41,7 +41,10 @@ def ask(gates, loss):
     if whole.ndim:
         raise ValueError(f"ask: the loss has shape {tuple(whole.shape)}; expected a scalar.")
     sizes, streams, edges = zip(*(watched.seen[place] for place in gates.places))
-    left = [left_of_x([streams[0], x])[1].item() if x.shape == streams[0].shape else torch.nan for x in streams]
+    left = [
+        left_of_x([streams[0], x])[1].item() if len(x) > 1 and x.shape == streams[0].shape else torch.nan
+        for x in streams
+    ]
     gradients = _gradients(whole, edges)
     costs = {f"no {name}": _without(gates, name, loss) - whole.item() for name in ("branch", "skip")}
     return {
@@ -68,7 +71,7 @@ class _Watched(Switches):
 
 
 def _gradients(loss, edges):
-    known = [edge for edge in edges if edge is not None]
+    known = [edge for edge in edges if edge is not None] if loss.requires_grad else []
     found = dict(zip(known, torch.autograd.grad(loss, known, allow_unused=True))) if known else {}
     sizes = [norms(found[edge].double()).item() if found.get(edge) is not None else torch.nan for edge in edges]
     return torch.tensor(sizes, dtype=torch.float64)
@@ -80,6 +83,6 @@ def _without(gates, name, loss):
     for at in range(len(each)):
         each[at] = 0
         with gates:
-            losses.append(loss().item())
+            losses.append(float(loss()))
         each[at] = 1
     return torch.tensor(losses, dtype=torch.float64)
