@@ -23,9 +23,8 @@ def decode_bytes(packed: bytes) -> tuple[dict, list[dict]]:
     blob = gzip.decompress(packed)
     length = int.from_bytes(blob[:4], "little")
     header = json.loads(blob[4 : 4 + length])
-    planes = np.frombuffer(blob[4 + length :], np.uint8).reshape(4, -1)
-    words = sum(plane.astype(np.uint64) << np.uint64(8 * i) for i, plane in enumerate(planes))
-    numbers = (words << np.uint64(32)).view(np.float64)
+    planes = np.frombuffer(blob[4 + length :], np.uint8).reshape(8, -1)
+    numbers = sum(plane.astype(np.uint64) << np.uint64(8 * i) for i, plane in enumerate(planes)).view(np.float64)
 
     def restore(node):
         if isinstance(node, list):

@@ -7,7 +7,6 @@ import functools
 import html
 import json
 import re
-from decimal import ROUND_HALF_UP, Context
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from .colours import COLOURS
 from .controls import ExploreError
 from .drawn import normalise_drawn
+from .numbers import cells
 
 NEUTRALS = ("ink", "muted", "grid", "page")  # "page" is the ground, as the middle of a scale that diverges
 # What has one colour in all figures, diagrams and words of the book. A net with skips has the colour of the skip, one
@@ -35,7 +35,6 @@ _MAPS = {"scattergeo", "choropleth"} | {
     f"{kind}map{end}" for kind in ("scatter", "density", "choropleth") for end in ("", "box")
 }
 _COLOUR = re.compile(r"colou?r(way|scale|s)?$")  # the keys of plotly that hold colours
-_FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 _AXIS = {
     "gridcolor": "grid",
@@ -274,33 +273,20 @@ def coloured(node: Any, palette: dict[str, str], here: bool = False) -> Any:
     return palette.get(node, node) if here and isinstance(node, str) else node
 
 
-def number(value: float) -> str:
-    """Four significant digits, ties away from zero: to the letter what js/tables.js writes."""
-    if np.isnan(value):
-        return "–"
-    if np.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    rounded = float(_FOUR_DIGITS.create_decimal_from_float(value))
-    if 1e-3 <= abs(value) < 1e5:
-        return f"{rounded:g}"
-    mantissa, exponent = f"{rounded:.3e}".split("e")
-    return f"{mantissa}e{int(exponent):+d}"
-
-
 def table(figure: dict) -> str:
     """The figure's data as HTML tables; traces over the same x share one, a grid has its own; no x and y, no table."""
     parts: list[tuple] = []  # what traces share, caption, header, columns
     for index, trace in enumerate(figure["data"]):
         if trace.get("hoverinfo") == "skip" or trace.get("x") is None or trace.get("y") is None:
             continue
-        x, y = (_cells(trace[key]) for key in "xy")
+        x, y = cells(trace["x"], apart=True), cells(trace["y"], apart=trace.get("z") is not None)
         x_title, y_title = (_axis_title(figure, trace, key) for key in "xy")
         name = trace.get("name") or f"series {index + 1}"
         if trace.get("z") is not None:
             caption = f"{name}: {_axis_title(figure, trace, 'z')}"
-            parts.append((None, caption, [f"{y_title} ↓ {x_title} →", *x], [y, *map(_cells, trace["z"].T)]))
+            shown = iter(cells(trace["z"].T.ravel()))
+            columns = [[next(shown) for _ in y] for _ in x]
+            parts.append((None, caption, [f"{y_title} ↓ {x_title} →", *x], [y, *columns]))
             continue
         if not parts or parts[-1][0] != (x_title, x):
             parts.append(((x_title, x), None, [x_title], [x]))
@@ -316,22 +302,6 @@ def table(figure: dict) -> str:
         + "</tbody></table>"
         for _, caption, header, columns in parts
     )
-
-
-def _cells(values: Any) -> list[str]:
-    if isinstance(values, np.ndarray):  # what states.js decodes, or a tie of four digits may fall the other way there
-        values = (upper_halves(values).astype(np.uint64) << np.uint64(32)).view(np.float64)
-    return [value if isinstance(value, str) else number(value) for value in values]
-
-
-def upper_halves(numbers: np.ndarray) -> np.ndarray:
-    """The upper halves of float64 numbers' bits, rounded to nearest, as little-endian uint32: what a page is sent."""
-    bits = np.ascontiguousarray(numbers, np.float64).view(np.uint64)
-    largest = np.uint64(0x7FEF_FFFF_0000_0000)  # rounding must not turn the largest doubles into infinity
-    rounds = (bits & np.uint64(0x7FFF_FFFF_FFFF_FFFF)) < largest
-    bits = np.where(rounds, bits + np.uint64(0x8000_0000), bits)
-    words = (bits >> np.uint64(32)).astype("<u4")
-    return np.where(np.isnan(numbers), np.uint32(0x7FF8_0000), words)
 
 
 def _axis_title(figure: dict, trace: dict, key: str) -> str:

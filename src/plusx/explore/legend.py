@@ -7,7 +7,8 @@ import html
 
 from matplotlib.colors import to_hex
 
-from .figures import COLOURS, NEUTRALS, number
+from .figures import COLOURS, NEUTRALS
+from .numbers import cells
 from .still import DRAWN, colours, corners, limits, outline
 
 _DASHES = {"dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4", "longdashdot": "11 3 2 3"}
@@ -53,15 +54,15 @@ def _scale_bar(trace: dict) -> str:
     """A grid's colours from its least to its greatest value."""
     low, high = limits(trace)
     bar, scale = trace.get("colorbar", {}), colours(trace)
-    ends = bar.get("ticktext") or [number(low), number(high)]
+    ends = bar.get("ticktext") or cells([low, high])
     name = bar.get("title", {}).get("text") or trace.get("name") or "z"
     given = trace.get("colorscale")
     fills = [_between(given, i / 24) if isinstance(given, list) else to_hex(scale(i / 24)) for i in range(25)]
     fills = fills[::-1] if isinstance(given, list) and trace.get("reversescale") else fills
-    cells = "".join(f'<rect x="{4 * i}" width="4.5" height="12" style="fill:{fill}"/>' for i, fill in enumerate(fills))
+    bands = "".join(f'<rect x="{4 * i}" width="4.5" height="12" style="fill:{fill}"/>' for i, fill in enumerate(fills))
     return (
         f"<span>{html.escape(name)}: {html.escape(str(ends[0]))} "
-        f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{cells}</svg> '
+        f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{bands}</svg> '
         f"{html.escape(str(ends[-1]))}</span>"
     )
 

@@ -21,7 +21,7 @@ import numpy as np
 from .controls import Control, ExploreError
 from .diagram import draw
 from .drawn import told, wire_of
-from .figures import normalise, upper_halves
+from .figures import normalise
 
 
 class Budget(NamedTuple):
@@ -144,9 +144,9 @@ def packed(results: list[tuple[str, dict]], level: int) -> bytes:
 
     The header is ``{"figure", "leaves"}``: the figure all states share, with null where they
     differ, and for each such place its path, its distinct values and the index per state. An array
-    stands there as ``{"$": [offset, *shape]}`` into the numbers, which keep the upper 32 bits of
-    each float64, rounded: relative error at most 2**-21, NaN and infinities exact. The four bytes
-    are stored as four planes, since neighbours' exponents are alike and compress.
+    stands there as ``{"$": [offset, *shape]}`` into the numbers, which are float64. Their eight bytes
+    are stored as eight planes, since neighbours' exponents are alike and compress, as the zeros do
+    that `spared` has left.
     """
     leaves: list[dict] = []
     common = _shared([{"title": title, **figure} for title, figure in results], [], leaves)
@@ -157,7 +157,8 @@ def packed(results: list[tuple[str, dict]], level: int) -> bytes:
         separators=(",", ":"),
     ).encode()
     header += b" " * (-len(header) % 4)
-    planes = pool.words().view(np.uint8).reshape(-1, 4).T.tobytes()
+    numbers = np.concatenate([np.zeros(0), *pool.arrays]).astype("<f8")
+    planes = numbers.view(np.uint8).reshape(-1, 8).T.tobytes()
     blob = np.uint32(len(header)).astype("<u4").tobytes() + header + planes
     return gzip.compress(blob, level, mtime=0)
 
@@ -215,7 +216,3 @@ class _Pool:
             self.arrays.append(node.ravel())
             self.length += node.size
         return {"$": [self.offsets[key], *node.shape]}
-
-    def words(self) -> np.ndarray:
-        """All numbers, as `upper_halves` writes them."""
-        return upper_halves(np.concatenate([np.zeros(0), *self.arrays]))

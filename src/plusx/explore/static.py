@@ -12,6 +12,7 @@ from .controls import Control, ExploreError
 from .drawn import sides
 from .figures import table
 from .legend import for_page, legend
+from .numbers import spared
 from .states import Explorer
 from .still import DRAWN, still
 
@@ -25,7 +26,7 @@ _BUNDLES = {
 
 def fragment(explorer: Explorer) -> str:
     """The explorer's HTML for a page: its markup, two still pictures and all states."""
-    results = [(title, as_seen(figure)) for title, figure in explorer.tabulate()]
+    results = spared([(title, as_seen(figure)) for title, figure in explorer.tabulate()])
     payload = explorer.payload(results)
     title, figure = results[explorer.states.index(explorer.start)]
     kinds = {each.get("drawn", "") for _, each in results}

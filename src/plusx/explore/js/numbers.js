@@ -1,12 +1,32 @@
-/** How numbers are written. */
+/** How numbers are written, to the letter as numbers.py writes them. */
 
 /**
- * Four significant digits, as `number` in figures.py writes them.
  * @param {number} value
+ * @param {number} [digits] significant ones
  */
-export function number(value) {
+export function number(value, digits = 4) {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  return size === 0 || (size >= 1e-3 && size < 1e5) ? String(Number(value.toPrecision(4))) : value.toExponential(3);
+  const plain = size === 0 || (size >= 1e-3 && size < Math.max(1e5, 10 ** digits));
+  return plain ? String(Number(value.toPrecision(digits))) : value.toExponential(digits - 1);
+}
+
+const power = (/** @type {number} */ value) => Number(value.toExponential(16).split("e")[1]);
+
+/**
+ * The values of a column in words: four digits of the largest and of how far they lie apart.
+ * @param {Iterable<any>} values
+ * @param {boolean} [apart] or as many as it takes until no two that differ are written alike
+ */
+export function cells(values, apart = false) {
+  const all = [...values];
+  const numbers = [...new Set(all.filter(Number.isFinite))];
+  let [low, high, digits] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 4];
+  for (const value of numbers) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  if (high > low && high - low < Number.POSITIVE_INFINITY) {
+    digits = Math.min(Math.max(4, 4 + power(Math.max(-low, high)) - power(high - low)), 17);
+  }
+  while (apart && digits < 17 && new Set(numbers.map((value) => number(value, digits))).size < numbers.length) digits += 1;
+  return all.map((value) => (typeof value === "number" ? number(value, digits) : String(value ?? "–")));
 }

@@ -30,21 +30,20 @@ export const unzip = (bytes) =>
 
 /**
  * The reverse of `packed` in states.py.
- * @param {BlobPart} bytes
+ * @param {BlobPart} packed
  * @returns {Promise<{figure: any, leaves: {path: (string|number)[], index: number[], values: any[]}[]}>}
  */
-export async function decode(bytes) {
-  const blob = await unzip(bytes).arrayBuffer();
+export async function decode(packed) {
+  const blob = await unzip(packed).arrayBuffer();
   const start = 4 + new DataView(blob).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(blob, 4, start - 4)));
   const planes = new Uint8Array(blob, start);
-  const count = planes.length / 4;
-  const words = new Uint32Array(2 * count); // little-endian float64 with a zero lower half
-  for (let i = 0; i < count; i++) {
-    words[2 * i + 1] =
-      planes[i] | (planes[count + i] << 8) | (planes[2 * count + i] << 16) | (planes[3 * count + i] << 24);
+  const count = planes.length / 8;
+  const bytes = new Uint8Array(planes.length); // of little-endian float64
+  for (let plane = 0; plane < 8; plane++) {
+    for (let i = 0; i < count; i++) bytes[8 * i + plane] = planes[plane * count + i];
   }
-  return restore(header, new Float64Array(words.buffer));
+  return restore(header, new Float64Array(bytes.buffer));
 }
 
 /**

@@ -1,12 +1,9 @@
 /** A figure's data as tables, and its title as words that are weighed. */
 
 import { make } from "./elements.js";
-import { number } from "./numbers.js";
+import { cells } from "./numbers.js";
 
 /** @typedef {{key?: string, caption?: string, head: string[], columns: string[][]}} Part */
-
-/** @param {Iterable<string | number>} values */
-const cells = (values) => Array.from(values, (value) => (typeof value === "string" ? value : number(value)));
 
 /**
  * The figure's data as tables, as `table` in figures.py builds them.
@@ -28,10 +25,12 @@ export function tables(figure) {
   figure.data.forEach((/** @type {any} */ trace, /** @type {number} */ index) => {
     if (trace.hoverinfo === "skip" || !trace.x || !trace.y) return;
     const head = axisTitle(trace, "x");
-    const x = cells(trace.x);
+    const x = cells(trace.x, true);
     const name = trace.name || `series ${index + 1}`;
     if (trace.z) {
-      const columns = [cells(trace.y), ...x.map((_, i) => cells(trace.z.map((/** @type {any} */ row) => row[i])))];
+      const shown = cells(trace.z.flatMap((/** @type {any} */ row) => [...row]));
+      const columns = x.map((_, i) => trace.z.map((/** @type {any} */ _, /** @type {number} */ j) => shown[j * x.length + i]));
+      columns.unshift(cells(trace.y, true));
       const caption = `${name}: ${axisTitle(trace, "z")}`;
       parts.push({ caption, head: [`${axisTitle(trace, "y")} ↓ ${head} →`, ...x], columns });
       return;
