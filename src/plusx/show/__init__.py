@@ -18,7 +18,7 @@ from .draw import (
     vline,
     words,
 )
-from .drawn import along, carpet, dots, fold, river, threads, waterfall
+from .drawn import along, carpet, dots, fanned, fold, river, threads, waterfall
 from .tables import Table, median_and_ends, short, spread
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "bundle",
     "carpet",
     "dots",
+    "fanned",
     "figure",
     "fold",
     "heatmap",

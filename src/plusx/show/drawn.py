@@ -161,3 +161,16 @@ def along(states, direction=None, normed=False):
         direction = torch.linalg.eigh(apart.T @ apart).eigenvectors[:, -1]
         direction = direction * direction[direction.abs().argmax()].sign()
     return states @ torch.as_tensor(direction).double()
+
+
+def fanned(states):
+    """States as heights, (layers + 1, inputs): after each layer along the direction in which they differ most, from
+    their middle. So threads that are only turned elsewhere, or moved together, stay as far apart as they were.
+
+    states: (layers + 1, inputs, d).
+    """
+    states = torch.as_tensor(states).double()
+    apart, sizes, _ = torch.linalg.svd(states - states.mean(1, keepdim=True), full_matrices=False)
+    heights = apart[:, :, 0] * sizes[:, :1]
+    turns = torch.cat([heights[:1, -1:], (heights[:-1] * heights[1:]).sum(1, keepdim=True)])  # each as the one before
+    return heights * turns.sign().cumprod(0)

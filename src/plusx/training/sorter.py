@@ -70,8 +70,9 @@ def feed(x, up, up_bias, down, down_bias):
     return F.linear(torch.relu(F.linear(x, up, up_bias)), down, down_bias)
 
 
-def run(weights, tokens, s):
-    """Tokens (batch, 6) to scores (batch, 6, 6), kinds last, and each branch's size over that of the stream, (8,)."""
+def run(weights, tokens, s, pushes=(0,) * BRANCHES):
+    """Tokens (batch, 6) to scores (batch, 6, 6), kinds last, and each branch's size over that of the stream, (8,).
+    pushes: (8, batch, 6, 16), added to the state behind each branch, as in `step`."""
     p = parts(weights)
     _, before, after = s.place
 
@@ -79,12 +80,13 @@ def run(weights, tokens, s):
         return torch.where(wanted > 0.5, normalise(h), h)
 
     h = torch.eye(KINDS).to(weights)[tokens] @ p["token"] + p["place"]
-    beside, skips = [], iter(s.skip)
+    beside, each = [], zip(s.skip, pushes)
     for *attention, up, up_bias, down, down_bias in zip(*(p[name].unbind() for name in LAYER)):
         for branch, own in (attend, attention), (feed, (up, up_bias, down, down_bias)):
             written = s.scale * branch(norm(h, before), *own)
             beside.append(size(written) / size(h))
-            h = norm(next(skips) * h + written, after)
+            skip, push = next(each)
+            h = norm(skip * h + written, after) + push
     return F.linear(norm(h, before), p["leave"], p["leave_bias"]), torch.stack(beside)
 
 
@@ -108,19 +110,19 @@ class Lane(nn.Module):
                 drawn.append(part * scale * (gain if name in LAYER else 1))
         return torch.cat([part.flatten() for part in drawn])
 
-    def error(self, weights, tokens, s):
+    def error(self, weights, pushes, tokens, s):
         """The loss, cross-entropy over all places; and the size of each branch over the stream."""
-        scores, beside = run(weights, tokens, s)
+        scores, beside = run(weights, tokens, s, pushes)
         wanted = torch.eye(KINDS).to(weights)[tokens.sort(-1).values]
         return -(wanted * torch.log_softmax(scores, -1)).sum(-1).mean(), beside
 
     def step(self, weights, exp_avg, exp_avg_sq, count, at, s):
         """One step, as in `step`, on sequences whose tokens are `at`, (96,). Of what it leaves, gradient and
-        branch are (8,): the norm over both matrices of a branch, its size over that of the stream."""
-        slope, (loss, beside) = grad_and_value(self.error, has_aux=True)(weights, at.view(BATCH, PLACES), s)
-        squares = {name: part.square().sum((1, 2)) for name, part in parts(slope).items() if part.dim() == 3}
-        each = squares["qkv"] + squares["output"], squares["up"] + squares["down"]
-        gradient = torch.sqrt(torch.stack(each, 1).flatten())
+        branch are (8,): the gradient of the state behind each branch, the branch's size over that of the stream."""
+        none = weights.new_zeros(BRANCHES, BATCH, PLACES, WIDTH)
+        ask = grad_and_value(self.error, argnums=(0, 1), has_aux=True)
+        (slope, reached), (loss, beside) = ask(weights, none, at.view(BATCH, PLACES), s)
+        gradient = torch.sqrt(reached.square().sum((1, 2, 3)))
         return Took(*moved(weights, exp_avg, exp_avg_sq, slope, count, s), loss, gradient, beside)
 
     def look(self, weights, s):

@@ -58,7 +58,8 @@ class Setting(NamedTuple):
 class Took(NamedTuple):
     """What a step leaves: weights and Adam's two averages, (COUNT,) each; the loss before it, ().
 
-    gradient: (16,), norm over both matrices of a block. branch: (16,), size of the branch over that of the stream.
+    gradient: (16,), norm of the loss's gradient by the state behind each block, which is all that the block learns from.
+    branch: (16,), size of the branch over that of the stream.
     """
 
     weights: torch.Tensor
@@ -102,10 +103,11 @@ def moved(weights, exp_avg, exp_avg_sq, slope, count, s):
     return weights - s.rate * torch.where(s.adam > 0.5, by_adam, slope), exp_avg, exp_avg_sq
 
 
-def run(weights, x, s):
+def run(weights, x, s, pushes=(0,) * BLOCKS):
     """Inputs (n, 40) to scores (n, 10), and the size of each branch over that of the stream, (16,).
 
     A block is h -> skip * h + a * (W2 f(W1 norm(h) + b1) + b2): two matrices, no activation on the stream.
+    pushes: (16, n, 32), added to the state behind each block; by a push of 0 one finds that state's gradient.
     """
     p = parts(weights)
 
@@ -117,11 +119,11 @@ def run(weights, x, s):
 
     h = x @ p["enter"].T + p["enter_bias"]
     beside = []
-    each = zip(*(p[name].unbind() for name in BLOCK), s.skip, s.used)  # indexing each has a slope as long as all
-    for first, first_bias, second, second_bias, scale, skip, used in each:
+    each = zip(*(p[name].unbind() for name in BLOCK), s.skip, s.used, pushes)  # an index has a slope as long as all
+    for first, first_bias, second, second_bias, scale, skip, used, push in each:
         branch = (s.scale + scale) * (bend(norm(h) @ first.T + first_bias) @ second.T + second_bias)
         beside.append(size(branch) / size(h))
-        h = torch.where(used > 0.5, skip * h + branch, h)
+        h = torch.where(used > 0.5, skip * h + branch, h) + push
     return norm(h) @ p["leave"].T + p["leave_bias"], torch.stack(beside)
 
 
@@ -164,9 +166,9 @@ class Lane(nn.Module):
         }
         return torch.cat([drawn[name].flatten() for name in SHAPES])
 
-    def error(self, weights, x, y, s):
+    def error(self, weights, pushes, x, y, s):
         """The loss: mean square on the line, else cross-entropy; and the size of each branch over the stream."""
-        scores, beside = run(weights, x, s)
+        scores, beside = run(weights, x, s, pushes)
         square = (scores - y)[:, 0].square().mean()
         logs = torch.log_softmax(self.only_classes(scores, s.task), -1)
         return torch.where(s.task[0] == 0, square, -(y * logs).sum(-1).mean()), beside
@@ -177,12 +179,13 @@ class Lane(nn.Module):
     def step(self, weights, exp_avg, exp_avg_sq, count, at, s):
         """One step on examples `at` (64,); count: (), 1 in the first."""
         x, y = of_task(self.x, s.task)[at], of_task(self.y, s.task)[at]
-        slope, (loss, beside) = grad_and_value(self.error, has_aux=True)(weights, x, y, s)
+        none = weights.new_zeros(BLOCKS, BATCH, WIDTH)
+        ask = grad_and_value(self.error, argnums=(0, 1), has_aux=True)
+        (slope, reached), (loss, beside) = ask(weights, none, x, y, s)
         one = torch.ones_like(s.learned)
         held = [(s.learned if name == "scale" else one).expand(size) for name, size in SIZES.items()]
         slope = slope * torch.cat(held)
-        p = parts(slope)
-        gradient = torch.sqrt(p["first"].square().sum((1, 2)) + p["second"].square().sum((1, 2)))
+        gradient = torch.sqrt(reached.square().sum((1, 2))) * s.used
         return Took(*moved(weights, exp_avg, exp_avg_sq, slope, count, s), loss, gradient, beside)
 
     def look(self, weights, s):
