@@ -167,7 +167,8 @@ def net_of(kind):
         torch.manual_seed(0)
         if kind in BY_HAND:
             make, given, count, grows = BY_HAND[kind]
-            return make().double(), given.double(), count, grows
+            given = given.double() if given.is_floating_point() else given
+            return make().double(), given, count, grows
         if kind in OTHERS:
             name, settings, given, count = OTHERS[kind]
             config = getattr(transformers, f"{kind}Config")(**settings)

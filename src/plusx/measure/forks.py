@@ -19,6 +19,7 @@ KINDS = {
     "branch": lambda x, f: (x, torch.zeros_like(f)),
     "mean": lambda x, f: (x, _mean(f)),  # the branch says the same to all
 }
+TOGETHER = 4  # so many rows are read out side by side
 AT_ONCE = 16  # so many tensors as large as a run's largest are there at one moment, or fewer
 
 
@@ -46,7 +47,7 @@ class Cuts(Switches):
     def __init__(self, gates, cuts, look=None, sizes=None):
         super().__init__(gates.model, gates.streams, gates.times)
         self.cuts, self.look, self.sizes, self.grows = cuts, look, sizes or {}, sizes is not None
-        self.rows, self.largest = [None] if self.grows or not cuts else list(cuts), 0
+        self.rows, self.within, self.largest = [None] if self.grows or not cuts else list(cuts), "", 0
 
     def __enter__(self):
         self.added = None
@@ -106,7 +107,7 @@ class _Sums(TorchFunctionMode):
             if wide is None:
                 raise
             total = func(*wide[0], **wide[1])
-        if isinstance(total, torch.Tensor):
+        if isinstance(total, torch.Tensor) and cuts.running and cuts.running[-1].startswith(cuts.within):
             cuts.largest = max(cuts.largest, total.nbytes)
         if cuts.added is not None:
             at, cuts.added, self.total = cuts.added, None, total
@@ -154,8 +155,9 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
     common = os.path.commonprefix([*modules.values()])
     paths = [".".join(common[:end]) for end in range(len(common), -1, -1)]
     alone = Cuts(gates, trial[:1])
+    alone.within = ".".join(common)
     with alone, _outputs(gates.model, paths) as given:
-        found[trial[0]] = _run(gates, loss)
+        found[trial[0]] = float(_run(gates, loss))
     path = next((path for path in paths if len(given[path]) == 1), None)
     name = f"`{path}`" if path else type(gates.model).__name__
     try:
@@ -182,7 +184,7 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
         said.append(f"{name}: {len(cuts)} cuts in a run each, for it takes no batch that grows ({why}).")
         for cut in cuts:
             with Cuts(gates, [cut], look):
-                found[cut] = _run(gates, loss)
+                found[cut] = float(_run(gates, loss))
 
 
 def _rows(gates, loss, path, group, look, sizes, whole):
@@ -192,21 +194,32 @@ def _rows(gates, loss, path, group, look, sizes, whole):
         _run(gates, loss)
     if forks.rows != [None, *group]:
         raise _Unfit("not every addition came")
-    for row, cut in enumerate(group, 1):
-        output = _row(given[path][0], whole, row)
-        with _giving(gates.model.get_submodule(path), output):
-            yield cut, _run(gates, loss), output
+    module = gates.model.get_submodule(path)
+    for at in range(0, len(group), TOGETHER):
+        here = group[at : at + TOGETHER]
+        stacked, rebuilt = _stacked(given[path][0], whole, range(at + 1, at + 1 + len(here)))
+
+        def alone(leaves):
+            with _giving(module, rebuilt(leaves)):
+                return torch.as_tensor(_run(gates, loss))
+
+        try:  # a loss that sees one row, of several rows at once
+            lost = torch.func.vmap(alone)(stacked)
+        except Exception:
+            lost = [alone([leaf[row] for leaf in stacked]) for row in range(len(here))]
+        for row, cut in enumerate(here):
+            yield cut, float(lost[row]), rebuilt([leaf[row] for leaf in stacked])
 
 
 def _run(gates, loss):
     with same_draws(gates.model):
-        return float(loss())
+        return loss()
 
 
 def same_draws(model):
     """Afterwards torch's random numbers go on from where they are now, on the CPU and where the model is."""
-    devices = {p.device for p in model.parameters()} - {torch.device("cpu")}
-    return torch.random.fork_rng(devices, device_type=next((device.type for device in devices), "cuda"))
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    return torch.random.fork_rng([] if device.type == "cpu" else [device], device_type=device.type)
 
 
 @contextlib.contextmanager
@@ -242,19 +255,26 @@ def _giving(module, output):
             module.forward = own
 
 
-def _row(grown, whole, row):
-    """One row of what a part gave for many, which for one is like `whole`; what has fewer rows had not met its cut."""
+def _stacked(grown, whole, rows):
+    """Of what a part gave, whose form for one row is `whole`: its tensors, (rows, ...), and what makes it of one's.
+
+    What has fewer rows had not met a row's cut, which is there the whole's.
+    """
     leaves, tree = tree_flatten(grown)
-    cut = []
-    for each, like in zip(leaves, tree_flatten(whole)[0], strict=True):
+    stacked = {}
+    for at, (each, like) in enumerate(zip(leaves, tree_flatten(whole)[0], strict=True)):
         if isinstance(each, torch.Tensor) and each.ndim:
-            rows, over = divmod(len(each), len(like))
+            count, over = divmod(len(each), len(like))
             if over or each.shape[1:] != like.shape[1:]:
                 raise _Unfit(f"of {tuple(like.shape)} it makes {tuple(each.shape)}")
-            at = row if row < rows else 0
-            each = each[at * len(like) : (at + 1) * len(like)]
-        cut.append(each)
-    return tree_unflatten(cut, tree)
+            each = each.reshape(count, *like.shape)
+            stacked[at] = each[rows[0] : rows[-1] + 1] if rows[-1] < count else each[[row * (row < count) for row in rows]]
+
+    def rebuilt(own):
+        own = dict(zip(stacked, own))
+        return tree_unflatten([own.get(at, leaf) for at, leaf in enumerate(leaves)], tree)
+
+    return list(stacked.values()), rebuilt
 
 
 def _close(found, wanted):
