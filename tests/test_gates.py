@@ -548,3 +548,24 @@ def test_a_stream_of_another_shape_is_not_compared_with_the_first():
     assert found["branch / stream"].isfinite().all() and found["gradient"].isfinite().all()
     with pytest.raises(ValueError, match="ask: the loss has shape .*; expected a scalar"):
         ask(gates, lambda: model(IMAGES).pooler_output)
+
+
+def test_questions_of_a_loss_without_derivatives_and_of_a_number():
+    model = blocks()
+    gates = switches(model, X)
+    for loss in (lambda: (model(X) > 0).double().mean(), lambda: float((model(X) > 0).double().mean())):
+        found, wanted = ask(gates, loss), []
+        assert found["gradient"].isnan().all() and found["branch / stream"].isfinite().all()
+        whole = (model(X) > 0).double().mean().item()
+        for at in range(3):
+            gates.branch[at] = 0
+            with gates:
+                wanted.append((model(X) > 0).double().mean().item() - whole)
+            gates.branch[at] = 1
+        assert found["no branch"].tolist() == pytest.approx(wanted)
+
+
+def test_one_sample_is_its_own_mean_so_nothing_is_left_of_it_to_compare():
+    model = blocks()
+    found = ask(switches(model, X[:1]), lambda: model(X[:1]).square().mean())
+    assert found["left of x"].isnan().all() and found["no branch"].isfinite().all()

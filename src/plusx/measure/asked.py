@@ -16,12 +16,12 @@ from .probes import left_of_x, norms
 def ask(gates, loss, megabytes=256):
     """The questions -> an answer for each addition of `switches`, (len(places),), float64.
 
-    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar; the model should be in evaluation
-    mode. Many cuts share a pass that takes about so many megabytes; a warning says where a model does not take that.
+    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number; the model should be
+    in evaluation mode. Many cuts share a pass that takes about so many megabytes; a warning says where a model does not take that.
 
     branch / stream: root mean squares of what is added and of what it is added to.
     left of x: the cosine of the stream with the first one, both without their mean over the first dimension, the
-        batch; NaN where a stream has another shape than the first.
+        batch; NaN where a stream has another shape than the first, or the batch is one sample, which is its mean.
     gradient: the norm of the loss's at the stream, beside that at the last; NaN where the loss records none.
     no branch, no skip: how much the loss rises without it.
 
@@ -71,7 +71,10 @@ def watched(gates, loss, look=None, before=None):
     if whole.ndim:
         raise ValueError(f"ask: the loss has shape {tuple(whole.shape)}; expected a scalar.")
     sizes, streams, edges = zip(*(run.seen[at] for at in range(len(gates.places))))
-    left = [left_of_x([streams[0], x])[1].item() if x.shape == streams[0].shape else torch.nan for x in streams]
+    left = [
+        left_of_x([streams[0], x])[1].item() if len(x) > 1 and x.shape == streams[0].shape else torch.nan
+        for x in streams
+    ]
     gradients = _gradients(whole, edges)
     return whole.item(), {
         "branch / stream": torch.tensor(sizes, dtype=torch.float64),
