@@ -1,20 +1,23 @@
 """Asked: this book's questions, put to a model that somebody else wrote, at each of its residual additions.
 
-Here lives how they are answered all at once; how the additions are found lives in `gates`.
+Here lives how they are answered all at once; how the additions are found lives in `gates`, how they are cut in `forks`.
 """
+
+import contextlib
+import warnings
 
 import torch
 from torch.autograd.graph import get_gradient_edge
 
-from .gates import Switches
+from .forks import Cuts, losses, same_draws
 from .probes import left_of_x, norms
 
 
-def ask(gates, loss):
+def ask(gates, loss, megabytes=256):
     """The questions -> an answer for each addition of `switches`, (len(places),), float64.
 
-    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number. It is called 2 len(places) + 1
-    times, so the model should be in evaluation mode.
+    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number; the model should be
+    in evaluation mode. Many cuts share a pass that takes about so many megabytes; a warning says where a model does not take that.
 
     branch / stream: root mean squares of what is added and of what it is added to.
     left of x: the cosine of the stream with the first one, both without their mean over the first dimension, the
@@ -24,49 +27,78 @@ def ask(gates, loss):
 
     RuntimeError: an addition never came. ValueError: the loss is not a scalar, or a gate is not 1.
     """
+    with as_found(gates.model):
+        whole, answers = watched(gates, loss)
+        cuts = [(at, kind) for kind in ("branch", "skip") for at in range(len(gates.places))]
+        lost, how = losses(gates, loss, cuts, megabytes=megabytes)
+    if "in a run each" in how:
+        warnings.warn(f"ask: {how}", stacklevel=2)
+    return answers | dict(zip(("no branch", "no skip"), (lost - whole).chunk(2)))
+
+
+@contextlib.contextmanager
+def as_found(model):
+    """What runs change in a model is set back, its buffers; so are torch's random numbers."""
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    try:
+        with same_draws(model):
+            yield
+    finally:
+        with torch.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+
+
+def watched(gates, loss, look=None, before=None):
+    """One run of the whole, with gradients: its loss, and of `ask` what needs no cut.
+
+    look: as in `forks.losses`. before: called with (addition, stream, branch).
+    """
     if (off := (gates.branch != 1) | (gates.skip != 1)).any():
         raise ValueError(f"ask: gates {off.nonzero().flatten().tolist()} are not 1; set them to 1 first.")
-    watched = _Watched(gates.model, gates.streams, gates.times)
+    run = _Watched(gates, look, before)
     frozen = [p for p in gates.model.parameters() if p.is_floating_point() and not p.requires_grad]
     try:
         for weights in frozen:
             weights.requires_grad_()
-        with torch.enable_grad(), watched:
+        with torch.enable_grad(), same_draws(gates.model), run:
             whole = torch.as_tensor(loss())
     finally:
         for weights in frozen:
             weights.requires_grad_(False)
-    if missing := [place for place in gates.places if place in watched.waiting]:
+    if missing := [place for place in gates.places if place in run.waiting]:
         raise RuntimeError(f"ask: the addition in {missing[0].module}, {missing[0].line}, never came.")
     if whole.ndim:
         raise ValueError(f"ask: the loss has shape {tuple(whole.shape)}; expected a scalar.")
-    sizes, streams, edges = zip(*(watched.seen[place] for place in gates.places))
+    sizes, streams, edges = zip(*(run.seen[at] for at in range(len(gates.places))))
     left = [
         left_of_x([streams[0], x])[1].item() if len(x) > 1 and x.shape == streams[0].shape else torch.nan
         for x in streams
     ]
     gradients = _gradients(whole, edges)
-    costs = {f"no {name}": _without(gates, name, loss) - whole.item() for name in ("branch", "skip")}
-    return {
+    return whole.item(), {
         "branch / stream": torch.tensor(sizes, dtype=torch.float64),
         "left of x": torch.tensor(left, dtype=torch.float64),
         "gradient": gradients / gradients[-1],
-    } | costs
+    }
 
 
-class _Watched(Switches):
-    """seen: place -> size of branch beside stream, the stream as (batch, all else), and where its gradient arrives."""
+class _Watched(Cuts):
+    """seen: addition -> size of branch beside stream, the stream as (batch, all else), and where its gradient comes."""
 
-    def __init__(self, model, streams, times):
-        super().__init__(model, streams, times)
-        self.seen = {}
+    def __init__(self, gates, look, before):
+        super().__init__(gates, [], look)
+        self.seen, self.before = {}, before
 
     def meet(self, place, a, b):
         if place in self.streams:
             stream, branch = (b, a) if self.streams[place] else (a, b)
             size = (norms(branch.double()) / norms(stream.double())).item()
             edge = get_gradient_edge(stream) if stream.requires_grad else None
-            self.seen[place] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
+            at = self.places.index(place)
+            self.seen[at] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
+            if self.before:
+                self.before(at, stream.detach(), branch.detach())
         return super().meet(place, a, b)
 
 
@@ -75,14 +107,3 @@ def _gradients(loss, edges):
     found = dict(zip(known, torch.autograd.grad(loss, known, allow_unused=True))) if known else {}
     sizes = [norms(found[edge].double()).item() if found.get(edge) is not None else torch.nan for edge in edges]
     return torch.tensor(sizes, dtype=torch.float64)
-
-
-@torch.no_grad()
-def _without(gates, name, loss):
-    losses, each = [], getattr(gates, name)
-    for at in range(len(each)):
-        each[at] = 0
-        with gates:
-            losses.append(float(loss()))
-        each[at] = 1
-    return torch.tensor(losses, dtype=torch.float64)

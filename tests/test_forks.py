@@ -1,0 +1,210 @@
+"""plusx.measure.forks: many cuts in one pass are the nets that were cut by hand, whatever kind of net it is."""
+
+import warnings
+
+import pytest
+import torch
+import transformers
+from test_gates import ENDS, IMAGES, MODELS, SMALL, TOKENS, hooks, made
+from torch import nn
+from torch.nn import functional as F
+
+from plusx.measure import ask, switches
+from plusx.measure.forks import losses
+
+STAGES = dict(image_size=32, num_channels=3, depths=[1, 2])
+# More of `transformers`: the class, its size, an input, and how many additions it has.
+OTHERS = {
+    "Gemma3Text": (  # a norm before and behind each branch
+        "Gemma3ForCausalLM",
+        SMALL | ENDS | dict(num_key_value_heads=1, head_dim=16, sliding_window=4),
+        TOKENS,
+        6,
+    ),
+    "Swin": ("SwinModel", STAGES | dict(patch_size=2, embed_dim=8, num_heads=[1, 2], window_size=4), IMAGES, 6),
+    "ConvNext": ("ConvNextModel", dict(num_stages=2, hidden_sizes=[8, 16], depths=[1, 2], image_size=32), IMAGES, 3),
+    "OPT": (
+        "OPTForCausalLM",
+        dict(vocab_size=50, hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=2) | ENDS,
+        TOKENS,
+        4,
+    ),
+    "Dinov2": ("Dinov2Model", SMALL | dict(image_size=32, patch_size=8), IMAGES, 6),
+    "RegNet": (
+        "RegNetModel",
+        dict(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 2], groups_width=4, layer_type="x"),
+        IMAGES,
+        3,
+    ),
+    "Cohere": ("CohereForCausalLM", SMALL | ENDS | dict(num_key_value_heads=2), TOKENS, 6),
+}
+FIXED = ["OPT"]  # which takes its batch from the tokens
+
+
+class Both(nn.Module):
+    """An encoder and a decoder, of which each has a stream."""
+
+    def __init__(self):
+        super().__init__()
+        name, settings = MODELS["T5"][:2]
+        self.t5 = transformers.T5ForConditionalGeneration(transformers.T5Config(**settings))
+
+    def forward(self, ids):
+        return (self.t5(input_ids=ids, decoder_input_ids=ids.flip(1)).logits,)
+
+
+class Graph(nn.Module):
+    """Three rounds of messages between six nodes; what is a batch to others is its nodes."""
+
+    edges = torch.tensor([[0, 1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, 0, 3]])
+
+    def __init__(self):
+        super().__init__()
+        self.own, self.heard = (nn.ModuleList(nn.Linear(8, 8) for _ in range(3)) for _ in range(2))
+
+    def forward(self, x):
+        for own, heard in zip(self.own, self.heard):
+            come = torch.zeros_like(x).index_add(0, self.edges[1], heard(x)[self.edges[0]])
+            x = x + torch.tanh(own(x) + come)
+        return (x,)
+
+
+class Mixer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        made = (nn.Sequential(nn.Linear(n, 16), nn.GELU(), nn.Linear(16, n)) for _ in range(2) for n in (5, 8))
+        self.parts = nn.ModuleList(made)
+
+    def forward(self, x):
+        for at, part in enumerate(self.parts):
+            x = x + part(x) if at % 2 else x + part(x.mT).mT
+        return (x,)
+
+
+class UNet(nn.Module):
+    """Two blocks down, two up; what went down is laid beside what comes up."""
+
+    def __init__(self):
+        super().__init__()
+        self.start, self.meet = nn.Conv2d(3, 8, 1), nn.Conv2d(16, 8, 1)
+        self.blocks = nn.ModuleList(nn.Conv2d(8, 8, 3, padding=1) for _ in range(4))
+
+    def forward(self, x):
+        x = self.start(x)
+        down = x + self.blocks[0](x).relu()
+        x = F.avg_pool2d(down, 2)
+        x = x + self.blocks[1](x).relu()
+        x = x + self.blocks[2](x).relu()
+        x = self.meet(torch.cat([down, F.interpolate(x, scale_factor=2)], 1))
+        return (x + self.blocks[3](x).relu(),)
+
+
+class Recurrent(nn.Module):
+    """One block three times, which writes into its stream, for samples that stand second."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = x.clone()
+        for _ in range(3):
+            x += self.linear(self.norm(x))
+        return (x,)
+
+
+class Normed(nn.Module):
+    """Two blocks with a norm over the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()) for _ in range(3))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + block(x)
+        return (x,)
+
+
+RANDOM = torch.Generator().manual_seed(0)
+FLAT, SETS = torch.randn(6, 8, generator=RANDOM), torch.randn(4, 5, 8, generator=RANDOM)
+# By hand: the class, an input, how many additions, and whether it takes a batch that grows.
+BY_HAND = {
+    "T5, both": (lambda: Both().eval(), TOKENS, 10, True),
+    "graph": (Graph, FLAT, 3, False),
+    "mixer": (Mixer, SETS, 4, True),
+    "unet": (UNet, IMAGES, 4, True),
+    "loop": (Recurrent, FLAT, 3, True),
+    "batch norm": (lambda: Normed().eval(), FLAT, 3, True),
+    "batch norm in training": (Normed, FLAT, 3, False),
+    "dropout": (lambda: nn.Sequential(*[DropBlock() for _ in range(3)], Tuple()), FLAT, 3, False),
+    "torch's layers": (lambda: nn.Sequential(layers(), Tuple()).eval(), SETS, 4, True),
+}
+
+
+class DropBlock(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.drop = nn.Linear(8, 8), nn.Dropout(0.5)
+
+    def forward(self, x):
+        return x + self.drop(self.linear(x))
+
+
+class Tuple(nn.Module):
+    def forward(self, x):
+        return (x,)
+
+
+def layers():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+
+def net_of(kind):
+    """A net with weights that are not near 0, its input, its additions, and whether its batch can grow."""
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        if kind in BY_HAND:
+            make, given, count, grows = BY_HAND[kind]
+            given = given.double() if given.is_floating_point() else given
+            return make().double(), given, count, grows
+        if kind in OTHERS:
+            name, settings, given, count = OTHERS[kind]
+            config = getattr(transformers, f"{kind}Config")(**settings)
+            model = getattr(transformers, name)(config).eval()
+        else:
+            model, given, count = made(kind), *MODELS[kind][2:4]
+        for weights in model.parameters():
+            weights.data += 0.1 * torch.randn_like(weights)
+    if kind != "Mixtral":  # whose experts take no other numbers
+        model.double()
+    return model, given.double() if given.is_floating_point() else given, count, kind not in FIXED
+
+
+def by_hand(gates, loss, at, kind):
+    """The loss of a run with one gate closed, under the same random numbers."""
+    getattr(gates, kind)[at] = 0
+    with gates, torch.no_grad(), torch.random.fork_rng([]):
+        lost = loss().item()
+    getattr(gates, kind)[at] = 1
+    return lost
+
+
+@pytest.mark.parametrize("kind", [*MODELS, *OTHERS, *BY_HAND])
+def test_cuts_in_one_pass_are_the_nets_that_were_cut_by_hand(kind):
+    model, given, count, grows = net_of(kind)
+    gates = switches(model, given)
+    assert len(gates.places) == count
+
+    def loss():
+        return (model(given)[0] * 1.5).sin().square().mean()
+
+    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    found, said = losses(gates, loss, cuts)
+    assert ("in a run each" in said) != grows, said
+    wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)
+    room = dict(rtol=1e-9, atol=1e-12) if kind != "Mixtral" else dict(rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(found, wanted, **room)
+    whole = loss().item()
+    assert (wanted - whole).abs().min() > 1e-9  # each cut is one
