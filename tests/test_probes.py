@@ -1,7 +1,12 @@
 """plusx.measure.probes against hand-made derivatives and finite differences."""
 
+import functools
+import math
+from types import SimpleNamespace
+
 import pytest
 import torch
+from chapter_code import chapter_code
 
 from plusx.measure.probes import branch_over_stream, gradient_norms, jacobian, left_of_x, norms
 from plusx.nets.residual import Residual, Stack, states
@@ -138,3 +143,38 @@ def test_what_all_inputs_share_is_not_left_of_x_and_of_a_plain_net_the_branch_is
 def test_states_of_other_widths_are_refused():
     with pytest.raises(ValueError, match=r"branch_over_stream: states \[\(3, 4\), \(3, 5\)\]; expected two or more"):
         branch_over_stream([torch.ones(3, 4), torch.ones(3, 5)])
+
+
+@pytest.fixture
+def doubles():
+    torch.set_default_dtype(DOUBLE)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def test_what_chapter_3_hands_to_a_norm_and_an_activation_is_more_than_one_neuron(doubles):
+    """Of one, BatchNorm and an odd or even function leave one, and what is printed then is what rounding left."""
+    second = []
+
+    def watched(h):
+        values = torch.linalg.svdvals(h - h.mean(1, keepdim=True))
+        second.append((values[:, 1] / values[:, 0]).min().item())
+        return nets.batch_norm(h)
+
+    quiet = SimpleNamespace(row=lambda *_: None)
+    given = dict(
+        torch=torch, math=math, Table=lambda *_: quiet, spread=lambda *_: "", neighbours=lambda dy: dy, short=str
+    )
+    nets = chapter_code("03-shattered-gradients", "net-code", **given)
+    nets = chapter_code("03-shattered-gradients", "variants-table", **vars(nets))
+    chapter_code("03-shattered-gradients", "other-activations", **vars(nets) | dict(batch_norm=watched))
+    assert len(second) == 6 * 2 * 24 and min(second) > 1e-6
+
+
+@pytest.mark.parametrize("bits, least, most", [(0, 0, 0), (32, 0.1, 1), (64, 0.1, 1)])
+def test_one_neuron_stays_one_in_exact_arithmetic_and_rounding_makes_many(doubles, bits, least, most):
+    nets = chapter_code("03-shattered-gradients", "net-code", torch=torch, math=math)
+    given = vars(nets) | dict(functools=functools, explore=lambda **_: lambda function: function)
+    rows, second = chapter_code("03-shattered-gradients", "one-neuron", **given).one_neuron(bits)
+    assert least <= second[-1] <= most and second[0] < 1e-6
+    assert (rows[-1].sign().diff() != 0).sum() == 1 or bits  # a step
