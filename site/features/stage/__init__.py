@@ -6,6 +6,7 @@ the order that the notebook has.
 """
 
 import re
+from itertools import takewhile
 from pathlib import Path
 
 import nbformat
@@ -42,6 +43,16 @@ def ideas(notebook) -> set[int]:
 def _defines(cell) -> bool:
     short = len(cell.source.splitlines()) <= IDEA and "@evidence" not in cell.source
     return short and bool(re.search(r"^(class|def) ", cell.source, re.M)) and not cell.metadata.get("tags")
+
+
+def _lead_in(section) -> None:
+    """Wrap the first words of a page whose picture is drawn: side by side they leave room for it on a first screen."""
+    shows = (child for child in section.children if isinstance(child, nodes.Element) and holds_explorer(child))
+    if (first := next(shows, None)) is None or holds_explorer(first, False):
+        return
+    words = list(takewhile(lambda child: isinstance(child, TEXT), section.children[1:]))
+    section.children[1 : 1 + len(words)] = []
+    section.insert(1, nodes.container("", *words, classes=["px-lead", WIDE]))
 
 
 def _put_on_stage(section) -> None:
@@ -99,6 +110,8 @@ def _place(app, doctree, docname):
         if cell.get("nb_element") == "cell_code" and cell["cell_index"] in open_cells:
             cell["classes"].append("px-idea")
     for section in list(doctree.findall(nodes.section)):
+        if section.parent is doctree:
+            _lead_in(section)
         _put_on_stage(section)
 
 

@@ -32,6 +32,8 @@ def normalise_drawn(returned: dict, where: str) -> dict:
         raise ExploreError(f"explore: {where} has a wire with '{unknown[0]}'; its parts are skip and branch.")
     ends = [str(end) for end in returned.get("ends", ("", ""))]
     own = {"columns": int(returned["columns"])} if kind == "fold" else {}
+    if returned.get("named"):
+        own = {"named": True}
     if kind == "waterfall":
         own = {"marks": [[str(name), str(said)] for name, said in returned["marks"]]}
     return {"drawn": kind, **own, "span": [float(end) for end in span], "wire": wire, "ends": ends}
@@ -41,13 +43,33 @@ def places(figure: dict) -> tuple[np.ndarray, np.ndarray]:
     """Where the lines of a figure go: x of each layer, (layers + 1,), and y of each line there, (lines, layers + 1)."""
     grid, (low, high), tall = figure["data"][0]["z"], figure["span"], figure["layout"]["height"]
     x = PAD + np.arange(grid.shape[1]) * (WIDTH - 2 * PAD) / max(grid.shape[1] - 1, 1)
-    share = (np.clip(np.nan_to_num(grid, nan=low, posinf=high, neginf=low), low, high) - low) / (high - low)
+    share = _share(grid, low, high)
     if figure["drawn"] == "threads":
         return x, tall - EDGE - share * (tall - 2 * EDGE)
     room = tall / len(grid)
     half = np.maximum(share * (room / 2 - EDGE), 0.75)
     middle = (np.arange(len(grid))[:, None] + 0.5) * room
     return x, np.stack([middle - half, middle + half], 1).reshape(-1, len(x))
+
+
+def _share(values, low: float, high: float) -> np.ndarray:
+    """How far up its span each value is. What is beyond is drawn to a span beyond, so that it is seen to leave."""
+    least, most = 2 * low - high, 2 * high - low
+    known = np.nan_to_num(values, nan=low, posinf=most, neginf=least)
+    return (np.clip(known, least, most) - low) / (high - low)
+
+
+def _leaving(x: np.ndarray, ys: np.ndarray, tall: float) -> str:
+    """An arrowhead wherever a line leaves the picture, at the edge."""
+    heads = ""
+    for at, (y, to) in enumerate(zip(ys, ys[1:])):
+        if 0 <= y <= tall and not 0 <= to <= tall:
+            edge = 0 if to < 0 else tall
+            way = 0.5 - np.sin(np.arcsin(1 - 2 * (edge - y) / (to - y)) / 3)  # of the bend, where it meets the edge
+            across = x[at] + (1.5 * way - 1.5 * way**2 + way**3) * (x[at + 1] - x[at])
+            foot, tip = abs(edge - 10), abs(edge - 2)
+            heads += f"M{across - 4:.1f},{foot}L{across:.1f},{tip}L{across + 4:.1f},{foot}"
+    return heads
 
 
 def paths(figure: dict) -> list[str]:
@@ -60,15 +82,39 @@ def paths(figure: dict) -> list[str]:
     def curve(ys, begin, sign):
         ups = np.diff(ys)
         bends = (f"c{sign * step / 2:.1f},0 {sign * step / 2:.1f},{up:.1f} {sign * step:.1f},{up:.1f}" for up in ups)
-        return f"{begin}h{sign * PAD}{''.join(bends)}h{sign * PAD}"
+        return f"{begin}{''.join(bends)}h{sign * PAD}"
+
+    def lead(at, y):
+        way = f"c{PAD / 2:.0f},0 {PAD / 2:.0f},{y - at:.1f} {PAD},{y - at:.1f}" if at != y else f"h{PAD}"
+        return f"M0,{at:.1f}{way}"
 
     lines = np.round(lines, 1)
     if figure["drawn"] == "threads":
-        return [curve(ys, f"M0,{ys[0]:.1f}", 1) for ys in lines]
+        tall = figure["layout"]["height"]
+        begins = _begins(figure) if "named" in figure else lines[:, 0]
+        return [lead(at, ys[0]) + curve(ys, "", 1) + _leaving(x, ys, tall) for at, ys in zip(begins, lines)]
     return [
-        f"{curve(upper, f'M0,{upper[0]:.1f}', 1)}V{lower[-1]:.1f}{curve(lower[::-1], '', -1)}Z"
+        f"{curve(upper, lead(upper[0], upper[0]), 1)}V{lower[-1]:.1f}{curve(lower[::-1], f'h{-PAD}', -1)}Z"
         for upper, lower in zip(lines[::2], lines[1::2])
     ]
+
+
+def _begins(figure: dict) -> np.ndarray:
+    """Where threads with names begin: one below the other at equal distances, in the order of their heights."""
+    starts, tall = figure["data"][0]["z"][:, 0], figure["layout"]["height"]
+    ranks = np.argsort(np.argsort(-starts, kind="stable"))
+    return np.round((ranks + 0.5) * tall / len(starts), 1)
+
+
+def named(figure: dict) -> str:
+    """The names at the left ends of threads."""
+    if "named" not in figure:
+        return ""
+    tall, each = figure["layout"]["height"], zip(_begins(figure), shares(figure), figure["data"][0]["y"])
+    names = (
+        f'<span style="top:{at / tall:.1%};--px-at:{share:.1%}">{html.escape(name)}</span>' for at, share, name in each
+    )
+    return f'<div class="px-names" aria-hidden="true">{"".join(names)}</div>\n'
 
 
 def _folded(figure: dict) -> list[str]:
@@ -107,7 +153,7 @@ def _pairs(count: int) -> list[tuple[int, int]]:
 def _fallen(figure: dict) -> list[str]:
     """The steps up of a running sum, those down, and the lines that lead from step to step."""
     sums, (low, high), tall = figure["data"][0]["z"][0], figure["span"], figure["layout"]["height"]
-    ys = tall - EDGE - (np.clip(np.array([0, *sums]), low, high) - low) / (high - low) * (tall - 2 * EDGE)
+    ys = tall - EDGE - _share(np.array([0, *sums]), low, high) * (tall - 2 * EDGE)
     wide, steps = WIDTH / len(sums), list(zip(ys, ys[1:]))
 
     def bars(rising):

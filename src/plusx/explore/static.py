@@ -9,7 +9,7 @@ import re
 
 from ..sphinx.markup import opening, states
 from .controls import Control, ExploreError
-from .drawn import sides
+from .drawn import named, sides
 from .figures import table
 from .legend import for_page, legend
 from .numbers import spared
@@ -38,7 +38,8 @@ def fragment(explorer: Explorer) -> str:
     stills = "\n".join(still_picture(explorer, figure, *look) for look in (looks[:1] if kinds != {""} else looks))
     drawer = {"data_bundle": bundle} if kinds == {""} else {"data_drawn": figure["drawn"]}
     tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, **drawer)
-    return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n")
+    longest = max((title for title, _ in results), key=len)
+    return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n", longest)
 
 
 def as_seen(figure: dict) -> dict:
@@ -55,27 +56,27 @@ def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> st
     return f'<div class="px-still px-{look}">{drawn}</div>'
 
 
-def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end: str = "") -> str:
+def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end="", longest="") -> str:
     """The explorer's HTML in the state it opens in, the same in a page and in a notebook.
 
-    tag: begins it. figure: from `as_seen`. stills: HTML of the first picture. end: comes last.
+    tag: begins it. figure: from `as_seen`. stills: HTML of the first picture. end: comes last. longest: of all titles,
+    whose room is kept.
     """
-    controls = "\n".join(_markup(index, control) for index, control in enumerate(explorer.controls))
     pieces = "".join(piece["html"] for piece in figure.get("diagram", ()))
+    controls = "\n".join(_markup(index, control, pieces) for index, control in enumerate(explorer.controls))
+    room = f' data-room="{html.escape(longest)}"' if longest else ""
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
     words = html.escape(f"{title}. {figure['words']}" if "drawn" in figure else title)
     picture = f"""<div class="px-figure" role="{"group" if "drawn" in figure else "img"}" aria-label="{words}" \
 style="height:{figure["layout"]["height"]}px">
 {stills}
 <div class="px-plot"></div>
-</div>
+{named(figure) if "drawn" in figure else ""}</div>
 """
-    if "drawn" in figure:  # its wire stands under it, and then what else can be set
-        before, picture, diagram = picture + diagram + sides(figure), "", ""
-    else:
-        before = ""
+    if "drawn" in figure:  # its wire stands under it
+        picture, diagram = picture + diagram + sides(figure), ""
     return f"""{tag}
-{before}<div class="px-controls">
+<div class="px-controls">
 <fieldset disabled><legend>{html.escape(explorer.question)}</legend>
 {diagram}{controls}
 <div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
@@ -85,9 +86,9 @@ style="height:{figure["layout"]["height"]}px">
 <noscript><p class="px-message">The controls need JavaScript.
 The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
-<p class="px-result" role="status">{_weighed(title)}</p>
-<p class="px-legend">{figure["legend"]}</p>
-{picture}<details class="px-data"><summary>Data of this picture</summary>
+<p class="px-result" role="status"{room}>{_weighed(title)}</p>
+{picture}<p class="px-legend">{figure["legend"]}</p>
+<details class="px-data"><summary>Data of this picture</summary>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
 {end}</div>"""
@@ -100,14 +101,15 @@ def _weighed(title: str) -> str:
     return f"{first}<small>{html.escape(rest)}</small>"
 
 
-def _markup(index: int, control: Control) -> str:
+def _markup(index: int, control: Control, pieces: str) -> str:
     title, labels = html.escape(control.title), [html.escape(label) for label in control.labels]
     # The script gives the names, and makes a form of it all. Without one, radios of one name would be one group in all
     # explorers of a page; and each form of a page costs time once it has loaded: browsers look for passwords in it.
     key = f'data-name="{html.escape(control.name)}" data-control="{index}"'
     if control.kind == "switch":
         checked = " checked" if control.start else ""
-        return f'<label class="px-switch"><input type="checkbox" role="switch" {key}{checked}> {title}</label>'
+        drawn = " px-twice" if f'data-set="{html.escape(control.name)}"' in pieces else ""  # and can be pressed there
+        return f'<label class="px-switch{drawn}"><input type="checkbox" role="switch" {key}{checked}> {title}</label>'
     if control.kind == "slider":
         return (
             f'<label class="px-slider"><span>{title}</span> <input type="range" min="0" max="{len(labels) - 1}" '

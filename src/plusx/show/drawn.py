@@ -9,13 +9,14 @@ import numpy as np
 import torch
 
 
-def threads(heights, title, span, names=None, what="height", ends=("", ""), size=340, **wire):
+def threads(heights, title, span, names=None, what="height", ends=("", ""), size=340, named=False, **wire):
     """Inputs as threads through layers, from left to right; below them a wire whose parts can be pressed.
 
     heights: (layers + 1, inputs), where each input is after each layer: `along` gives them.
-    span: (low, high), the heights at the lower and upper edge, the same in all states; a thread beyond runs along it.
+    span: (low, high), the heights at the lower and upper edge, the same in all states; a thread beyond leaves the
+        picture, with an arrowhead.
     names: of the inputs, by which one stands out; its height at the start where there are none. what: a height is.
-    ends: what stands at the left and at the right.
+    ends: what stands at the left and at the right. named: whether names do, each where its thread begins.
     wire: skip and branch, each ("control", value): that control's options are "none", "all" and the layers from 1 on,
         and say of which layers the part is off. One control may be both, with options such as "skip 1", "branch 1",
         "all skips" and "all branches".
@@ -26,7 +27,7 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
     rounded = (heights / step).round() * step
     names = [f"{each:.2g}" for each in heights[0].tolist()] if names is None else list(names)
     layers = list(range(len(heights)))
-    return _figure("threads", title, rounded.T, layers, names, what, span, size, wire, ends)
+    return _figure("threads", title, rounded.T, layers, names, what, span, size, wire, ends) | dict(named=named)
 
 
 def river(sizes, title, span, names=("size",), what="log₁₀ of the size", ends=("", ""), size=260, **wire):

@@ -18,9 +18,9 @@ const LATE = 300; // milliseconds until a state that is not there is said to be 
 const SILENT = 4000; // and until a kernel is said to be silent
 const BUSY = "No answer from the kernel yet: it is busy, or it was stopped. If it was restarted, run this cell again.";
 const GONE = "The kernel no longer has this explorer, as after a restart: run its cell again.";
-const DASHES =
-  '<span class="px-pinned"><svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">' +
-  '<path d="M0 6h30" stroke="var(--px-muted)" stroke-width="1.5" stroke-dasharray="2 3"/></svg> </span>';
+const faint = (/** @type {string} */ kind) =>
+  `<span class="px-${kind}"><svg viewBox="0 0 30 12" width="30" height="12" aria-hidden="true">` +
+  `<path d="M0 6h30" stroke="var(--px-muted)" stroke-width="1.5" ${kind === "pinned" ? 'stroke-dasharray="2 3"' : 'opacity="0.5"'}/></svg> </span>`;
 
 export class Explorer {
   /** @type {any} the figure that is shown */
@@ -268,22 +268,25 @@ export class Explorer {
     // Its place stays, and with it what is below.
     this.pinning.style.visibility = this.picture.pins(this.current) ? "" : "hidden";
     this.pinning.setAttribute("aria-pressed", String(Boolean(this.pin)));
-    const pinned = this.pin && this.pinnedAs(this.pin);
-    if (same(this.legend, [legend, pinned])) return;
-    this.legend = [legend, pinned];
+    const before = this.picture.pins(this.current) && this.view()?.others.some(({ pinned }) => !pinned);
+    const beside = { before: before && this.last && this.apart(this.last), pinned: this.pin && this.apart(this.pin) };
+    if (same(this.legend, [legend, beside])) return;
+    this.legend = [legend, beside];
     const shown = one(this.root, ".px-legend");
     shown.innerHTML = legend; // escaped when it was made
-    if (!pinned) return;
-    shown.insertAdjacentHTML("beforeend", DASHES);
-    shown.lastElementChild?.append(`pinned: ${pinned}`);
+    for (const [kind, words] of Object.entries(beside)) {
+      if (!words) continue;
+      shown.insertAdjacentHTML("beforeend", faint(kind));
+      shown.lastElementChild?.append(`${kind}: ${words}`);
+    }
   }
 
   /**
-   * What is different in the state that is kept.
-   * @param {number[]} pin
+   * What is different in another state.
+   * @param {number[]} other
    */
-  pinnedAs(pin) {
-    const differs = this.labels(pin).filter((_, i) => pin[i] !== this.chosen?.[i]);
+  apart(other) {
+    const differs = this.labels(other).filter((_, i) => other[i] !== this.chosen?.[i]);
     return differs.map(([name, label]) => `${name.replaceAll("_", " ")} ${label}`).join(", ") || "this state";
   }
 

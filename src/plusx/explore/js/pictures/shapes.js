@@ -1,6 +1,6 @@
 /** What a drawn figure's numbers look like, as paths: to the letter what drawn.py writes into the still. */
 
-/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string, columns: number }} Lines */
+/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string, columns: number, named?: boolean }} Lines */
 
 const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
 
@@ -8,12 +8,13 @@ const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
  * @param {any} figure
  * @returns {Lines}
  */
-export const linesOf = ({ data, span, layout, drawn, columns }) => ({
+export const linesOf = ({ data, span, layout, drawn, columns, named }) => ({
   grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
   span,
   tall: layout.height,
   kind: drawn,
   columns,
+  named,
 });
 
 /** @type {Record<string, (lines: Lines) => string[]>} */
@@ -29,11 +30,32 @@ const tenth = (/** @type {number} */ y) => Math.round(10 * y) / 10;
 /** @param {Lines} lines */
 const stepOf = ({ grid }) => (WIDTH - 2 * PAD) / Math.max(grid[0].length - 1, 1);
 
-/** @param {Lines} lines */
+/**
+ * How far up its span a value is. What is beyond is drawn to a span beyond, so that it is seen to leave.
+ * @param {Lines} lines
+ */
 const shareIn = ({ span: [low, high] }) => (/** @type {number} */ value) => {
-  const known = Number.isNaN(value) ? low : Math.min(Math.max(value, low), high);
+  const known = Number.isNaN(value) ? low : Math.min(Math.max(value, 2 * low - high), 2 * high - low);
   return (known - low) / (high - low);
 };
+
+/**
+ * An arrowhead wherever a line leaves the picture, at the edge.
+ * @param {number[]} ys
+ * @param {number} step
+ * @param {number} tall
+ */
+function leaving(ys, step, tall) {
+  const within = (/** @type {number} */ y) => 0 <= y && y <= tall;
+  return ys.slice(1).map((to, at) => {
+    if (!within(ys[at]) || within(to)) return "";
+    const edge = to < 0 ? 0 : tall;
+    const way = 0.5 - Math.sin(Math.asin(1 - (2 * (edge - ys[at])) / (to - ys[at])) / 3); // of the bend, where it meets the edge
+    const across = PAD + at * step + (1.5 * way - 1.5 * way ** 2 + way ** 3) * step;
+    const [foot, tip] = [Math.abs(edge - 10), Math.abs(edge - 2)];
+    return `M${(across - 4).toFixed(1)},${foot}L${across.toFixed(1)},${tip}L${(across + 4).toFixed(1)},${foot}`;
+  }).join("");
+}
 
 /**
  * @param {number[]} ys
@@ -42,7 +64,7 @@ const shareIn = ({ span: [low, high] }) => (/** @type {number} */ value) => {
  */
 function curve(ys, begin, step) {
   const half = (step / 2).toFixed(1);
-  let way = `${begin}h${Math.sign(step) * PAD}`;
+  let way = begin;
   for (let i = 1; i < ys.length; i++) {
     const up = (ys[i] - ys[i - 1]).toFixed(1);
     way += `c${half},0 ${half},${up} ${step.toFixed(1)},${up}`;
@@ -50,13 +72,33 @@ function curve(ys, begin, step) {
   return `${way}h${Math.sign(step) * PAD}`;
 }
 
+/**
+ * From the left edge to the first layer.
+ * @param {number} at
+ * @param {number} y
+ */
+function lead(at, y) {
+  const up = (y - at).toFixed(1);
+  return `M0,${at.toFixed(1)}${at === y ? `h${PAD}` : `c${PAD / 2},0 ${PAD / 2},${up} ${PAD},${up}`}`;
+}
+
+/**
+ * Where threads with names begin: one below the other at equal distances, in the order of their heights.
+ * @param {Lines} lines
+ */
+function beginsOf({ grid, tall }) {
+  const order = grid.map((_, i) => i).sort((a, b) => grid[b][0] - grid[a][0]);
+  return grid.map((_, i) => tenth(((order.indexOf(i) + 0.5) * tall) / grid.length));
+}
+
 /** @param {Lines} lines */
 function threads(lines) {
   const { grid, tall } = lines;
   const share = shareIn(lines);
-  return grid.map((row) => {
+  const begins = lines.named && beginsOf(lines);
+  return grid.map((row, i) => {
     const ys = Array.from(row, (value) => tenth(tall - EDGE - share(value) * (tall - 2 * EDGE)));
-    return curve(ys, `M0,${ys[0].toFixed(1)}`, stepOf(lines));
+    return curve(ys, lead(begins ? begins[i] : ys[0], ys[0]), stepOf(lines)) + leaving(ys, stepOf(lines), tall);
   });
 }
 
@@ -70,7 +112,7 @@ function river(lines) {
     const half = Array.from(row, (value) => Math.max(share(value) * (room / 2 - EDGE), 0.75));
     const [upper, lower] = [-1, 1].map((side) => half.map((each) => tenth((at + 0.5) * room + side * each)));
     const last = lower[lower.length - 1].toFixed(1);
-    return `${curve(upper, `M0,${upper[0].toFixed(1)}`, step)}V${last}${curve(lower.reverse(), "", -step)}Z`;
+    return `${curve(upper, lead(upper[0], upper[0]), step)}V${last}${curve(lower.reverse(), `h${-PAD}`, -step)}Z`;
   });
 }
 

@@ -1,0 +1,154 @@
+/** What a page is to who reads it, measured where its lines and boxes are: for test_layout.py, which judges. */
+
+const ASIDE = "[class^=plusx-], table, nav, figure, footer, .admonition-title, .px-chapters, .px-sheet, .math";
+const HANDS = "button, select, textarea, input, summary, [role=switch], .px-radio span";
+const box = (node) => node.getBoundingClientRect();
+const inArticle = (query) => [...document.querySelectorAll("article.bd-article :is(" + query + ")")].filter((node) => node.checkVisibility());
+const nameOf = (node) =>
+  (node.ariaLabel || node.textContent.trim() || node.dataset.name || node.dataset.field || node.id || node.className).replace(/\s+/g, " ").slice(0, 60);
+const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+
+/** A paragraph's words, as a line breaks them: a formula is as long as the letters that have its width. */
+function* wordsOf(paragraph) {
+  const size = parseFloat(getComputedStyle(paragraph).fontSize);
+  const within = (node) => !node.parentElement.closest(".px-mathml, mjx-container, svg");
+  const walker = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+  const range = document.createRange();
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.nodeName === "MJX-CONTAINER") yield [box(node), Math.round(box(node).width / (0.43 * size))];
+    if (node.nodeType !== Node.TEXT_NODE || !within(node)) continue;
+    for (const found of node.data.matchAll(/\S+/g)) {
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      const spaced = /\s/.test(node.data[found.index + found[0].length] ?? "");
+      yield [box(range), found[0].length + spaced];
+    }
+  }
+}
+
+/** Of each paragraph of more than one line: how many letters its full lines have, the middle one of all but the last. */
+function letters() {
+  return inArticle("p").filter((paragraph) => !paragraph.closest(ASIDE)).flatMap((paragraph) => {
+    const lines = [];
+    let right = Infinity;
+    for (const [place, count] of wordsOf(paragraph)) {
+      if (!place.width) continue;
+      if (place.left < right - 4) lines.push(0);
+      lines[lines.length - 1] += count;
+      right = place.right;
+    }
+    const full = lines.slice(0, -1).sort((a, b) => a - b);
+    const pair = paragraph.closest(".px-script, .px-scene");
+    const beside = Boolean(pair) && getComputedStyle(pair).display === "grid";
+    return full.length ? [{ words: nameOf(paragraph), beside, letters: full[full.length >> 1] }] : [];
+  });
+}
+
+/** What a pointer cannot press in its middle, what is cut by a box around it, and what sticks out of its panel. */
+async function covered() {
+  const found = [];
+  for (const node of inArticle(HANDS)) {
+    const hand = node.matches(".px-radio input") ? node.nextElementSibling : node.matches("[role=switch]") ? node.querySelector(".px-hit") ?? node : node;
+    hand.scrollIntoView({ block: "center", behavior: "instant" });
+    const { left, right, top, bottom, width, height } = box(hand);
+    if (!width || getComputedStyle(hand).visibility === "hidden" || node.closest(".px-pin[style*=hidden]")) continue;
+    const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+    const there = document.elementFromPoint(x, y);
+    const label = node.closest("label");
+    const around = node.closest("[class^=plusx-], .px-choices");
+    if (!there || !(node.contains(there) || hand.contains(there) || there.contains(hand) && there === label || label?.contains(there))) {
+      found.push(`${nameOf(node)}: ${there ? "under " + (there.className.baseVal ?? there.className) : "off the window"}`);
+    } else if (around && (left < box(around).left - 2 || right > box(around).right + 2)) found.push(`${nameOf(node)}: outside ${around.id}`);
+    if (height > innerHeight) found.push(`${nameOf(node)}: taller than the window`);
+  }
+  return found;
+}
+
+/** What scrolls inside a card, but for its table and long code. */
+const scrolling = () =>
+  inArticle(".px-stage, .px-stage :not(pre, .px-table), [class^=plusx-], [class^=plusx-] :not(.px-table, pre, textarea)")
+    .filter((node) => node.scrollHeight > node.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(node).overflowY))
+    .map((node) => `${nameOf(node)}: ${node.scrollHeight} px in ${node.clientHeight}`);
+
+/** The opener: on the first screen, where its parts end. */
+function opener() {
+  scrollTo({ top: 0, behavior: "instant" });
+  const root = inArticle("section > .plusx-explore, .cell .plusx-explore")[0];
+  if (!root?.dataset.drawn || root.closest("section section")) return null;
+  const parts = [...root.querySelectorAll(":scope > .px-diagram, .px-controls label, .px-controls select")].filter((node) => node.checkVisibility() && box(node).height);
+  const cell = root.closest(".cell");
+  const pills = inArticle(".px-badge, summary").filter((node) => !node.closest(".px-goals, .plusx-explore, .px-choices") && box(node).height && box(node).top < box(root.querySelector(".px-figure")).top);
+  return {
+    name: root.dataset.name,
+    figure: Math.round(box(root.querySelector(".px-figure")).height),
+    end: Math.round(box(root.querySelector(".px-figure")).bottom),
+    hands: Math.round(Math.max(...parts.map((node) => box(node).bottom))),
+    pills: pills.map(nameOf),
+  };
+}
+
+/** Each explorer that plotly draws, brought to the top of the window: what of it is there. */
+function cards() {
+  return inArticle(".plusx-explore:not([data-drawn])").map((root) => {
+    const figure = root.querySelector(".px-figure");
+    const place = root.closest(".px-stage") ?? root;
+    const top = parseFloat(getComputedStyle(place).top) || 56;
+    scrollTo({ top: scrollY + box(place).top - top, behavior: "instant" });
+    const [card, picture] = [box(root), box(figure)];
+    const controls = box(root.querySelector(".px-controls"));
+    const full = picture.left >= controls.right || controls.left >= picture.right || picture.width > 0.93 * box(document.querySelector(".bd-article")).width;
+    return {
+      name: root.dataset.name,
+      staged: Boolean(root.closest(".px-stage")),
+      full,
+      head: Math.round(picture.top - card.top),
+      seen: Math.round(Math.min(picture.bottom, innerHeight) - Math.max(picture.top, 0)),
+      tall: Math.round(picture.height),
+    };
+  });
+}
+
+/** Over all states of each explorer: how far its picture moves in its card, and of those beside a text the card's end. */
+async function jumps() {
+  const found = [];
+  for (const root of inArticle(".plusx-explore")) {
+    root.scrollIntoView({ block: "start", behavior: "instant" });
+    for (let waited = 0; !root.explorer && waited < 100; waited++) await new Promise((done) => setTimeout(done, 50));
+    const { explorer } = root;
+    root.querySelector(".px-controls").dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    const start = explorer.state();
+    const sizes = explorer.controls.map((control) => control.labels.length);
+    const count = sizes.reduce((a, b) => a * b, 1);
+    const places = [];
+    explorer.picture.redraw = () => {}; // words alone: they are what moves a picture
+    for (let at = 0; at < count; at += Math.max(1, Math.floor(count / 60))) {
+      let rest = at;
+      explorer.set(sizes.map((size) => [rest % size, (rest = Math.floor(rest / size))][0]));
+      explorer.update();
+      places.push(box(root.querySelector(".px-figure")).top - box(root).top);
+    }
+    delete explorer.picture.redraw;
+    explorer.jump(start, null, null);
+    explorer.update();
+    const far = Math.max(...places) - Math.min(...places);
+    if (far > 1) found.push(`${root.dataset.name}: ${Math.round(far)} px`);
+  }
+  return found;
+}
+
+/** The parts of each wire that are smaller than a finger, and numbers that lie on another. */
+function fingers() {
+  return inArticle(".plusx-explore[data-drawn] > .px-diagram, .px-beside .px-diagram").flatMap((wire) => {
+    const name = wire.closest(".plusx-explore").dataset.name;
+    const parts = [...wire.querySelectorAll("[role=switch] .px-hit")].map(box);
+    const small = parts.filter(({ width, height }) => width < 24 || height < 24);
+    const words = [...wire.querySelectorAll("text")].filter((node) => node.checkVisibility()).map(box);
+    const over = words.filter((one, i) => words.slice(i + 1).some((other) => one.top < other.bottom - 2 && other.top < one.bottom - 2 && one.left < other.right && other.left < one.right));
+    const told = [];
+    if (small.length) told.push(`${name}: ${small.length} of ${parts.length} parts below 24 px, the least ${Math.round(Math.min(...small.map(({ width, height }) => Math.min(width, height))))}`);
+    if (over.length) told.push(`${name}: ${over.length} numbers lie on others`);
+    return told;
+  });
+}
+
+globalThis.layout = { letters, covered, scrolling, opener, cards, jumps, fingers, settled };

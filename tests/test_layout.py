@@ -1,0 +1,99 @@
+"""The page as a thing to read: letters a line, what is on a screen with what, and whether a hand can press it."""
+
+import pytest
+from browser import CHAPTERS, ROOT, sampled
+
+MEASURE = (ROOT / "tests" / "layout.js").read_text()
+SCREENS = {390: 844, 1024: 800, 1280: 800, 1440: 900, 1920: 1080}
+WRITTEN = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
+PAGES = ["index.html", *CHAPTERS, *WRITTEN]
+CHOSEN = [
+    page for page in PAGES if page[9:11] in ("07", "12", "a-", "tr", "wh")
+]  # the worst, once; tables
+
+
+@pytest.fixture
+def measured(site_url, open_page):
+    """What a function of layout.js finds in a page at some widths, in Read or in Lab: (width, found)."""
+
+    def measured(name, what, widths=SCREENS, reading="read"):
+        page, _, _ = open_page("about:blank", solid=False)
+        page.emulate_media(reduced_motion="reduce")
+        page.add_init_script(f"localStorage.setItem('reading', '{reading}')")
+        page.goto(f"{site_url}/{name}")
+        page.evaluate(MEASURE)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": SCREENS[width]})
+            page.evaluate("layout.settled()")
+            yield width, page.evaluate(f"layout.{what}()")
+
+    return measured
+
+
+@pytest.mark.parametrize("reading", ["read", "lab"])
+@pytest.mark.parametrize("name", sampled(PAGES, CHOSEN))
+def test_a_line_has_as_many_letters_as_one_reads_with_ease(measured, name, reading):
+    for width, found in measured(name, "letters", [1024, 1280, 1440, 1920], reading):
+        odd = [each for each in found if not 50 <= each["letters"] <= 75]
+        assert len(odd) <= max(1, len(found) / 10), (width, odd)
+        assert not [each for each in odd if each["letters"] > 85 or each["beside"] and each["letters"] < 45], width
+
+
+@pytest.mark.parametrize("reading", ["read", "lab"])
+@pytest.mark.parametrize("name", sampled(PAGES, CHOSEN))
+def test_whatever_one_presses_can_be_pressed_in_its_middle(measured, name, reading):
+    for width, found in measured(name, "covered", reading=reading):
+        assert found == [], width
+
+
+@pytest.mark.parametrize("name", sampled(PAGES, CHOSEN))
+def test_nothing_scrolls_in_a_card(measured, name):
+    for width, found in measured(name, "scrolling"):
+        assert found == [], width
+
+
+@pytest.mark.parametrize("name", sampled(CHAPTERS, CHOSEN))
+def test_a_card_is_mostly_picture(measured, name):
+    for width, found in measured(name, "cards", [1024, 1280, 1440, 1920]):
+        least = 280 if SCREENS[width] == 800 else 320
+        for card in found:
+            assert card["seen"] >= min(least, card["tall"]), (width, card)
+            assert card["full"] or card["tall"] >= least and card["head"] <= 220, (width, card)
+
+
+@pytest.mark.parametrize("name", sampled(CHAPTERS, CHOSEN))
+def test_the_first_screen_has_the_picture_and_all_that_it_takes_to_press(measured, name):
+    for _, found in measured(name, "opener", [1280]):
+        assert found is None or found["pills"] == [] and found["figure"] >= 260 and found["hands"] <= 800, found
+        assert found is None or found["end"] <= 800
+
+
+@pytest.mark.parametrize("name", sampled(CHAPTERS, CHOSEN))
+def test_no_state_moves_the_picture_in_its_card(measured, name):
+    for width, found in measured(name, "jumps", [390, 1280]):
+        assert found == [], width
+
+
+@pytest.mark.parametrize("name", sampled(["index.html", *CHAPTERS], CHOSEN))
+def test_on_a_phone_a_finger_finds_each_part_of_a_wire(measured, name):
+    for _, found in measured(name, "fingers", [390]):
+        assert found == []
+
+
+FAULTS = {
+    "letters": ("main p { max-width: none !important }", lambda found: max(each["letters"] for each in found) > 85),
+    "covered": (".plusx-explore label { pointer-events: none }", len),
+    "scrolling": (".plusx-explore .px-controls { height: 2rem; overflow: auto }", len),
+    "cards": (".px-figure { margin-top: 20rem }", lambda found: any(each["head"] > 220 for each in found)),
+    "jumps": (".px-result { min-height: 0 !important } .px-result::before { display: none }", len),
+    "fingers": (".px-piece { flex: 0 0 3% !important }", len),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_the_measure_finds_what_is_wrong(measured, site_url, open_page, what):
+    rule, finds = FAULTS[what]
+    page, _, _ = open_page(f"{site_url}/{CHAPTERS[0]}", solid=False, width=390 if what == "fingers" else 1280)
+    page.evaluate(MEASURE)
+    page.add_style_tag(content=rule)
+    assert finds(page.evaluate(f"layout.{what}()"))
