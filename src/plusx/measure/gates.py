@@ -9,7 +9,7 @@ import random
 import sys
 import threading
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -451,8 +451,8 @@ class _Search(_Additions):
             verdict = self.ways.told(*self.ends, alike=a.shape == b.shape)
             if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
-            end = None if verdict.stream is None else self.ends[verdict.stream]
-            self.seen.append((place, verdict, end, self.ways.vertex(get_gradient_edge(total))))
+            ends = self.ends if verdict.stream == 0 else self.ends[::-1]
+            self.seen.append((place, verdict, *ends, self.ways.vertex(get_gradient_edge(total))))
         elif total.is_floating_point() and not torch.is_grad_enabled():
             self.told.append((*place[:2], "computed without gradients"))
         elif any(_differs(each) and each.shape == total.shape and not each.requires_grad for each in (a, b)):
@@ -465,24 +465,30 @@ class _Search(_Additions):
         for each in tree_leaves(output):
             if isinstance(each, _TENSOR) and each.requires_grad:
                 ways.vertex(get_gradient_edge(each))
-        sums = {total for _, verdict, _, total in self.seen if verdict.why is None}
+        sums = {total for _, verdict, _, _, total in self.seen if verdict.why is None}
+        uses = defaultdict(set)
+        for vertex, before in enumerate(ways.before):
+            for each in before:
+                uses[each].add(vertex)
         found, told = [], []
-        for place, verdict, end, total in reversed(self.seen):
+        for place, verdict, end, branch, total in reversed(self.seen):
             why = verdict.why
-            for other, around, stream, _ in found if only is None and why is None else ():
+            for other, around, stream, written, _ in found if only is None and why is None else ():
                 if total not in around.branch:
                     continue
-                if not ways.blends(verdict.branch & around.branch):
+                if verdict.doubtful and other.module == place.module and total == written:
+                    why = f"a part of the branch in {other.line}"
+                elif not ways.blends(verdict.branch & around.branch) or uses[branch] - around.branch:
                     why = f"what the branch in {other.line} begins with"
                 elif verdict.doubtful and ways.root(verdict.common) not in sums | {ways.root(stream)}:
                     why = f"inside the branch in {other.line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(place)):
-                found.append((place, verdict, end, total))
+                found.append((place, verdict, end, branch, total))
             else:
                 sums.discard(total)
                 told.append((*place[:2], why or "not among the chosen"))
         streams, joined, groups = {}, {}, {}
-        for place, verdict, end, total in reversed(found):
+        for place, verdict, end, _, total in reversed(found):
             if end in groups and verdict.linear and only is None:
                 joined[place] = groups[total] = groups[end]
                 continue

@@ -106,9 +106,9 @@ class Ways:
         ways = [self._way(end, side, marks) for end, side in zip((a, b), own)]
         if None in ways:
             return Verdict(None, "nothing that both come from")
-        if ways[0][0] == ways[1][0]:
+        if ways[0][::2] == ways[1][::2]:
             return Verdict(None, "neither way back to what both come from is the shorter")
-        stream = int(ways[1][0] < ways[0][0])
+        stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
         ((mixed, _), way, common), other = ways[stream], ways[1 - stream][0][0]
         branch = own[1 - stream]
         entries = [each for each in branch if common in self.before[each]]
@@ -161,7 +161,7 @@ class Ways:
         ends = [each for each in after if marks[each] == 3]
         if not ends:
             return None
-        end = min(ends, key=lambda each: far[each])
+        end = min(ends, key=lambda each: (far[each], each))
         way, vertex = [], end
         while vertex != start:
             vertex = after[vertex]
