@@ -73,7 +73,9 @@ for _way, _calls in _WAYS_TO_ADD.items():
     for _call in _calls:
         _ADDS |= {getattr(_TENSOR, name): _way for name in _call.split()} if isinstance(_call, str) else {_call: _way}
 _IN_PLACE = {call for call in _ADDS if call.__name__.endswith("_") and call.__name__[:3] not in ("__a", "__r", "__s")}
-_OTHERS = {"logaddexp", "foreach_add", "scatter_add", "addbmm", "addmv", "addr"}  # ways that have no gate
+_OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
+_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # without gates
+_SETTER = type(_TENSOR.requires_grad.__set__)
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
 
@@ -107,12 +109,7 @@ class _Additions(TorchFunctionMode):
             raise RuntimeError("switches: these gates are in use; call switches() again for others.")
         self.running, self.met, self.stacked = [], Counter(), None  # [path, what ran in it last], from the outside in
         self.thread = threading.get_ident()
-        for path, module in self.model.named_modules():
-            if not isinstance(module, torch.jit.ScriptModule):
-                self.hooks += [
-                    module.register_forward_pre_hook(lambda *_, path=path: self._come(path)),
-                    module.register_forward_hook(lambda *run, path=path: self._leave(path, run[-1]), always_call=True),
-                ]
+        self._hook()
         return super().__enter__()
 
     def __exit__(self, *error):
@@ -125,7 +122,7 @@ class _Additions(TorchFunctionMode):
         if threading.get_ident() == self.thread:
             self.running.append([path, ""])
 
-    def _leave(self, path, output):
+    def _leave(self, path, output=None):
         if threading.get_ident() == self.thread:
             self.running.pop()
             if self.running:
@@ -174,9 +171,6 @@ class _Additions(TorchFunctionMode):
         share = 1 / len(rows) if func in (torch.mean, _TENSOR.mean) else 1
         return lambda *_, **__: (share * rows[0], share * sum(rows[2:], rows[1]), 1)
 
-    def wants(self, place):
-        return True
-
     def passed(self, place, a, b, alpha, total):
         return total
 
@@ -210,6 +204,8 @@ class Switches(_Additions):
         self.at = {place: at for at, place in enumerate(self.places)}
         self.at |= {place: self.at[first] for place, first in self.joined.items()}
         self.lines, self.read = {place.line for place in self.at}, None
+        here = {path for module, line, after in times if line in self.lines for path in (module, after)}
+        self.watched = sorted({"", *here, *never})
 
     def __repr__(self):
         rows = [f"{at:3}  {place.module or '(the model)'}  {place.line}" for at, place in enumerate(self.places)]
@@ -228,6 +224,15 @@ class Switches(_Additions):
                     f"switches: gate {at} is not 1, and its addition in {place.module}, {place.line}, never came. Did "
                     "the model run? Is it compiled, or does it add in another way without gradients?"
                 )
+
+    def _hook(self):
+        """Only modules that add at such lines, what ran last in them, and what never ran: each hook takes time."""
+        for path in self.watched:
+            module = self.model.get_submodule(path)
+            self.hooks += [
+                module.register_forward_pre_hook(lambda *_, path=path: self._come(path)),
+                module.register_forward_hook(lambda *_, path=path: self._leave(path), always_call=True),
+            ]
 
     def wants(self, place):
         return place.line in self.lines
@@ -368,8 +373,11 @@ def switches(model, *inputs, only=None, **named):
         torch.random.fork_rng(devices, device_type=next((each.type for each in devices), "cuda")),
     ):
         scripted = [path for path, part in model.named_modules() if isinstance(part, torch.jit.ScriptModule)]
-        own = {id(p) for path in scripted for p in model.get_submodule(path).parameters()}
-        weights = {n: _own(p).requires_grad_(_differs(p)) for n, p in model.named_parameters() if id(p) not in own}
+        weights = {
+            name: _own(p).requires_grad_(_differs(p))
+            for name, p in model.named_parameters()
+            if not any(name.startswith(f"{path}.") for path in scripted)
+        }
         buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         inputs, named = tree_map_only(torch.Tensor, _traced, (inputs, named))
         nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
@@ -405,20 +413,36 @@ class _Search(_Additions):
         super().__init__(model)
         self.ways, self.seen, self.times, self.count, self.told, self.ran = Ways(weights), [], Counter(), 0, [], set()
 
-    def _come(self, path):
-        self.ran.add(path)
-        super()._come(path)
+    def _hook(self):
+        paths = {module: path for path, module in self.model.named_modules()}
 
-    def _leave(self, path, output):
-        for each in tree_leaves(output):
+        def come(module, _):
+            if module in paths:
+                self.ran.add(paths[module])
+                self._come(paths[module])
+
+        def leave(module, _, output):
+            if module in paths:
+                self._leave(paths[module], output)
+
+        self.hooks += [
+            torch.nn.modules.module.register_module_forward_pre_hook(come),  # one for all modules: quick to set
+            torch.nn.modules.module.register_module_forward_hook(leave, always_call=True),
+        ]
+
+    def wants(self, place):
+        return True
+
+    def _leave(self, path, output=None):
+        for each in output if isinstance(output, tuple) else (output,):
             if isinstance(each, _TENSOR) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
                 self.told.append((path, "", f"{each.grad_fn.name()[:-8]}, an autograd function, is not seen into"))
         super()._leave(path, output)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func.__name__ == "__set__" and func.__self__ is _TENSOR.requires_grad:
+        if type(func) is _SETTER and func.__self__ is _TENSOR.requires_grad:
             return None  # a model that asks for gradients of its input: they are recorded anyway
-        if func.__name__.strip("_") in _OTHERS and self.running:
+        if func in _OTHERS and self.running:
             one, two = [each for each in tree_leaves(args) if isinstance(each, _TENSOR) and _differs(each)][:2]
             self._tell_of_both(one, two, f"{func.__name__} has no gate")
         return super().__torch_function__(func, types, args, kwargs)
@@ -496,14 +520,10 @@ class _Search(_Additions):
             if verdict.gains and verdict.linear:
                 groups[total] = place
         told = [*self.told, *told[::-1], *((path, "", "scripted, is not seen into") for path in scripted)]
-        used = {name for name, node in nodes.items() if node in ways.at}
-        never = [
-            path
-            for path, part in self.model.named_modules()
-            if path not in self.ran and (own := [f"{path}.{name}" for name, _ in part.named_parameters()])
-            if not used.intersection(own) and path not in scripted
-        ]
-        never = [path for path in never if path.rpartition(".")[0] not in never]
+        owners = {owner for name in nodes for owner in _owners(name)}
+        used = {owner for name, node in nodes.items() if node in ways.at for owner in _owners(name)}
+        never = [path for path in owners - used if path and path not in self.ran]
+        never = sorted(path for path in never if path.rpartition(".")[0] not in never)
         told += [(path, "", "has weights and never ran") for path in never]
         if not streams:
             raise ValueError(
@@ -512,6 +532,12 @@ class _Search(_Additions):
                 f"fused or the sum of a stack, or its forward without gradients?{_rows_of(told)}"
             )
         return Switches(self.model, streams, self.times, joined, told, never)
+
+
+def _owners(name):
+    """The paths of all modules that a weight is in."""
+    while name := name.rpartition(".")[0]:
+        yield name
 
 
 def _own(x):
