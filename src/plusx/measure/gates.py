@@ -77,6 +77,7 @@ _OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatt
 _OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # without gates
 _SETTER = type(_TENSOR.requires_grad.__set__)
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
+_HEEDED = {*_ADDS, *_STACKS, *_TOTALS}
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
 
 
@@ -132,7 +133,7 @@ class _Additions(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if not self.running:
+        if func not in _HEEDED or not self.running:  # also each x.shape comes by here
             return func(*args, **kwargs)
         split = _ADDS.get(func)
         if split in (_sum, _difference, _taken_from):
@@ -202,10 +203,11 @@ class Switches(_Additions):
         self.joined, self.told, self.never = joined or {}, list(told), never
         self.skip, self.branch = torch.ones(len(streams)), torch.ones(len(streams))
         self.at = {place: at for at, place in enumerate(self.places)}
-        self.at |= {place: self.at[first] for place, first in self.joined.items()}
+        self.at |= {place: self.at[first] for place, (first, _) in self.joined.items()}
         self.lines, self.read = {place.line for place in self.at}, None
+        parts = {path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)}
         here = {path for module, line, after in times if line in self.lines for path in (module, after)}
-        self.watched = sorted({"", *here, *never})
+        self.watched = sorted({"", *here, *never, *(path.rpartition(".")[0] for path in never)} & parts)
 
     def __repr__(self):
         rows = [f"{at:3}  {place.module or '(the model)'}  {place.line}" for at, place in enumerate(self.places)]
@@ -241,7 +243,7 @@ class Switches(_Additions):
         if place not in self.at:
             return self._strange(place)
         self.waiting.discard(place)
-        at, stream = self.at[place], self.streams[self.joined.get(place, place)]
+        at, stream = self.at[place], self.joined[place][1] if place in self.joined else self.streams[place]
         if not self._closed()[at]:
             return None
         if _is_recomputed():
@@ -250,11 +252,11 @@ class Switches(_Additions):
                 "backward, where no gate is seen. Turn it off to set gates."
             )
         skip = torch.ones(()) if place in self.joined else self.skip[at]
-        gates, shape = [("skip", skip), ("branch", self.branch[at])], torch.broadcast_shapes(a.shape, b.shape)
-        gated = []
+        gates, gated = [("skip", skip), ("branch", self.branch[at])], []
         for x, (name, gate) in zip((a, b), gates[::-1] if stream else gates):
             try:
                 gated.append(_times(gate, x))
+                shape = torch.broadcast_shapes(a.shape, b.shape)
                 fits = torch.broadcast_shapes(gated[-1].shape, shape) == shape
             except RuntimeError as error:
                 raise ValueError(f"{_named(name, at, gate, place)} does not go with {_kind(x)}: {error}") from error
@@ -282,7 +284,7 @@ class Switches(_Additions):
             )
 
     def _never(self, place):
-        return any(f"{place.module}.".startswith(f"{path}.") for path in self.never)
+        return any(f"{path}.".startswith(f"{known}.") for path in (place.module, place.after) for known in self.never)
 
     def _closed(self):
         """For each gate whether it does something; gates may be set between two runs."""
@@ -472,7 +474,7 @@ class _Search(_Additions):
 
     def passed(self, place, a, b, alpha, total):
         if self.ends:
-            verdict = self.ways.told(*self.ends, alike=a.shape == b.shape)
+            verdict = self.ways.told(*self.ends, alike=a.shape == b.shape != ())
             if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
             ends = self.ends if verdict.stream == 0 else self.ends[::-1]
@@ -514,7 +516,8 @@ class _Search(_Additions):
         streams, joined, groups = {}, {}, {}
         for place, verdict, end, _, total in reversed(found):
             if end in groups and verdict.linear and only is None:
-                joined[place] = groups[total] = groups[end]
+                groups[total] = groups[end]
+                joined[place] = groups[end], verdict.stream
                 continue
             streams[place] = verdict.stream
             if verdict.gains and verdict.linear:
