@@ -76,7 +76,6 @@ def test_a_line_is_drawn_where_the_function_put_it(kind):
     values = KINDS[kind]
     (trace,) = sent(line(values))["data"]
     assert off(trace["y"], values, np.ptp(values)) <= 0.1
-    assert len(np.unique(trace["y"])) == len(np.unique(values)) or kind == "a wave of 1"
 
 
 offsets = st.one_of(st.just(0.0), st.floats(-1e15, 1e15))

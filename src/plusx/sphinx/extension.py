@@ -79,12 +79,13 @@ def _check_outputs(app, doctree):
     for cell in cells:
         lines = DECORATOR.findall(sources[cell["cell_index"]])
         drawn = [each["id"] for node in cell.findall(nodes.raw) for each in found(node.astext(), "explore")]
-        if twice := ids.intersection(drawn):
-            raise ExtensionError(
-                f"plusx.sphinx: {name} has two explorers called '{twice.pop().removeprefix('explore-')}'. "
-                "Rename one: the name is its link and tells them apart."
-            )
-        ids.update(drawn)
+        for own in drawn:
+            if own in ids:
+                raise ExtensionError(
+                    f"plusx.sphinx: {name} has two explorers called '{own.removeprefix('explore-')}'. "
+                    "Rename one: the name is its link and tells them apart."
+                )
+            ids.add(own)
         shown = len(drawn)
         if shown < len(lines) and not UNSHOWN.intersection(cell["cell_metadata"].get("tags", [])):
             run = app.env.nb_metadata[name].get("exec_data")

@@ -56,7 +56,18 @@ function restore(node, numbers) {
   if (Array.isArray(node)) return node.map((item) => restore(item, numbers));
   if (node === null || typeof node !== "object") return node;
   if (!node.$) return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, restore(value, numbers)]));
-  const [offset, rows, columns] = node.$;
-  if (columns === undefined) return numbers.subarray(offset, offset + rows);
-  return Array.from({ length: rows }, (_, i) => numbers.subarray(offset + i * columns, offset + (i + 1) * columns));
+  const [offset, ...shape] = node.$;
+  return shaped(numbers, offset, shape);
+}
+
+/**
+ * @param {Float64Array} numbers
+ * @param {number} offset
+ * @param {number[]} shape
+ * @returns {any} rows of rows, the innermost without a copy
+ */
+function shaped(numbers, offset, [length, ...inner]) {
+  if (!inner.length) return numbers.subarray(offset, offset + length);
+  const size = inner.reduce((product, count) => product * count);
+  return Array.from({ length }, (_, i) => shaped(numbers, offset + i * size, inner));
 }
