@@ -34,6 +34,7 @@ MEANINGS = {
 HEIGHT = 400
 FLAT = ("scatter", "bar", "heatmap", "contour")
 GRIDS = ("heatmap", "contour", "surface")
+NAMING = (*FLAT, "box", "violin", "histogram")  # by their x and y
 _DAY = re.compile(
     r"\s*-?\d{4}(-\d?\d(-\d?\d([ T]\d?\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?)?)?\s*$"
 )  # plotly.js's
@@ -206,22 +207,17 @@ def _scale(given: Any) -> Any:
 
 def _say_axes(data: list, layout: dict):
     """Write the types of axes that hold words: plotly.js by itself would take "101" for a number."""
-    for key in "xy":
-        for trace in data:
+    for trace in data:
+        for key in "xy":
             name, values = f"{key}axis{trace.get(f'{key}axis', key)[1:]}", trace.get(key)
-            axis = layout.setdefault(name, {})
-            if (
-                "type" in axis
-                or not isinstance(values, list)
-                or trace.get("type", "scatter") not in (*FLAT, "box", "violin", "histogram")
-            ):
+            is_list = isinstance(values, list) and not any(isinstance(value, list) for value in values)
+            if not is_list or trace.get("type", "scatter") not in NAMING or "type" in layout.get(name, {}):
                 continue
-            words = [value for value in values if isinstance(value, (str, bool))]
-            if any(isinstance(value, list) for value in values) or 2 * len(words) < len(values):
-                continue
-            axis["type"] = "date" if all(_DAY.match(str(word)) for word in words) else "category"
-            if axis["type"] == "date" and all(len(word) <= 4 for word in words):
-                axis["type"] = "category"  # years alone are names, as plotly.py's own template has it
+            words = [str(value) for value in values if isinstance(value, (str, bool))]
+            if words and 2 * len(words) >= len(values):
+                # Years alone are names, as plotly.py's own template has it.
+                dates = all(map(_DAY.match, words)) and any(len(word) > 4 for word in words)
+                layout[name] = {**layout.get(name, {}), "type": "date" if dates else "category"}
 
 
 def _validate(data: list, layout: dict, where: str):
@@ -280,7 +276,7 @@ def _check_lengths(trace: dict, where: str):
         if x is not None and y is not None and wide != tall:
             raise ExploreError(f"explore: {where} has {wide} x and {tall} y. Make them match.")
         return
-    if not np.size(z):
+    if isinstance(z, np.ndarray) and not z.size:
         raise ExploreError(f"explore: {where} has a z without cells. Give one row per y and one column per x.")
     shape = z.shape if isinstance(z, np.ndarray) else "with rows of unequal length"
     edges = kind == "heatmap" and isinstance(z, np.ndarray) and (len(y) - 1, len(x) - 1)

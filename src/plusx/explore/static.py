@@ -119,13 +119,14 @@ def _markup(index: int, control: Control) -> str:
         )
     if control.kind == "radio":
         options = "".join(
-            f'<label><input type="radio" value="{i}" {key}{" checked" if i == control.start else ""}>'
+            f'<label><input type="radio" value="{i}" data-label="{label}" {key}'
+            f"{' checked' if i == control.start else ''}>"
             f"<span>{label}</span></label>"
             for i, label in enumerate(labels)
         )
         return f'<fieldset class="px-radio"><legend>{title}</legend>{options}</fieldset>'
     options = "".join(
-        f'<option value="{i}"{" selected" if i == control.start else ""}>{label}</option>'
+        f'<option value="{i}" data-label="{label}"{" selected" if i == control.start else ""}>{label}</option>'
         for i, label in enumerate(labels)
     )
     return f'<label class="px-select"><span>{title}</span> <select {key}>{options}</select></label>'

@@ -28,7 +28,6 @@ from .words import in_svg
 
 DRAWN = {*FLAT, "surface"}
 MANY = 2000  # marks of one trace are one bitmap, or the page holds megabytes of them
-_DAYS = ["%Y", "%b %Y", "%b %-d, %Y", "%H:%M", "%H:%M", "%H:%M:%S"]
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
@@ -208,7 +207,7 @@ def _settle(axis, key: tuple[str, str], layout: dict, words: dict, axes: dict):
                 part.set_ticks(range(0, len(found), every), found[::every])
         elif given.get("type") == "date" and "tickvals" not in given:
             part.set_major_locator(locator := AutoDateLocator(maxticks=6))
-            part.set_major_formatter(ConciseDateFormatter(locator, offset_formats=[""] * 6, formats=_DAYS))
+            part.set_major_formatter(ConciseDateFormatter(locator, offset_formats=[""] * 6))
         if "range" not in given:
             shared = {name, given.get("matches")}
             others = [other for names, other in axes.items() if names["xy".index(side)] in shared]
@@ -387,7 +386,8 @@ def _markers(axis, x, y, trace: dict, colour: str):
         # matplotlib scales a path of one's own to fit the size, plotly does not.
         extent = 1 if places is None else np.abs(places).max()
         axis.scatter(
-            x_, y_, rasterized=len(x_) > MANY, s=(np.asarray(size, float) * extent * 0.75) ** 2, linewidths=width * 0.75, zorder=3,
+            x_, y_, s=(np.asarray(size, float) * extent * 0.75) ** 2, linewidths=width * 0.75, zorder=3,
+            rasterized=len(x_) > MANY,
             marker="o" if places is None else MarkerStyle(Path([*places, places[0]], closed=True), joinstyle="miter"),
             alpha=trace.get("opacity"), edgecolors=edge, **({"facecolors": "none"} if is_open else {"c": fill}),
         )  # fmt: skip

@@ -95,6 +95,17 @@ def _check_outputs(app, doctree):
             raise ExtensionError(f"plusx.sphinx: {name}: the explorer '{lines[shown]}' has no table. {why}")
 
 
+def _check_ids(app, doctree, docname):
+    """Stop a build that makes one page of many where two of them have explorers of one name."""
+    ids = [each["id"] for node in doctree.findall(nodes.raw) for each in found(node.astext(), "explore")]
+    for own in ids:
+        if ids.count(own) > 1:
+            raise ExtensionError(
+                f"plusx.sphinx: {docname}, with all that it holds, has two explorers called "
+                f"'{own.removeprefix('explore-')}'. Rename one: the name is its link and tells them apart."
+            )
+
+
 def _equip_page(app, pagename, templatename, context, doctree):
     """Give the page of an explorer the script and looks it needs, and other pages none."""
     explorers = found(context.get("body") or "", "explore")
@@ -123,6 +134,7 @@ def setup(app):
     app.connect("config-inited", _configure, priority=300)
     app.connect("builder-inited", _copy_assets)
     app.connect("doctree-read", _check_outputs)
+    app.connect("doctree-resolved", _check_ids)
     app.connect("html-page-context", _equip_page)
     # Assets are copied before the first page, so the order of pages does not matter.
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -190,6 +190,7 @@ export class Explorer {
   /** Take the state from the address, if it speaks of this explorer. */
   followLink() {
     if (!this.show(location.hash)) return false;
+    for (let fold = this.root.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) fold.open = true;
     // On a stage it is in sight already.
     this.root.scrollIntoView({ block: this.root.closest(".px-stage") ? "nearest" : "start" });
     return true;
