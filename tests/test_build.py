@@ -593,19 +593,21 @@ def test_the_cache_key_follows_the_code_but_not_the_extension(tmp_path, monkeypa
         shutil.copy(ROOT / name, tmp_path)
     monkeypatch.setattr(book, "PACKAGE", package)
     monkeypatch.setattr(book, "ROOT", tmp_path)
-    data = tmp_path / "chapters" / "data" / "kept.json"
-    data.parent.mkdir(parents=True)
-    data.touch()
+    data = [tmp_path / "chapters" / "data" / f"kept.{kind}" for kind in ("json", "csv", "npy", "pt", "gz")]
+    data[0].parent.mkdir(parents=True)
+    for file in data:
+        file.touch()
     keys = [book.cache_path(tmp_path)]
     for changed in [
         package / "nets" / "residual.py",
         package / "explore" / "states.py",
+        package / "sphinx" / "markup.py",
         tmp_path / "requirements.txt",
-        data,
+        *data,
     ]:
         changed.write_text(changed.read_text() + "\n# changed\n")
         keys.append(book.cache_path(tmp_path))
-    assert len(set(keys)) == 5
+    assert len(set(keys)) == 10
     (package / "sphinx" / "extension.py").write_text("")
     (package / "panels" / "onnx.py").write_text("")
     assert book.cache_path(tmp_path) == keys[-1]

@@ -50,8 +50,14 @@ def cache_path(srcdir: Path) -> Path:
     digest = hashlib.sha256(f"mode={MODE}".encode())
     sources = sorted(p for p in PACKAGE.rglob("*.py") if not {"sphinx", "panels"} & {*p.relative_to(PACKAGE).parts})
     found = (ROOT / "chapters" / "data").rglob("*")
-    data = sorted(p for p in found if p.suffix in (".json", ".npz", ".safetensors", ".txt"))
-    for path in [*sources, *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]:
+    data = sorted(p for p in found if p.is_file() and p.suffix != ".md")
+    for path in [
+        *sources,
+        PACKAGE / "sphinx" / "markup.py",
+        *data,
+        ROOT / "requirements.txt",
+        ROOT / "constraints.txt",
+    ]:
         digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
 

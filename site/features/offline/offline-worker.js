@@ -15,11 +15,18 @@ addEventListener("fetch", (event) => {
 async function keepAll() {
   const cache = await caches.open(cacheName);
   try {
-    await cache.addAll(files.map((file) => new Request(file, { cache: "no-cache" }))); // all or none
+    await Promise.all(files.map((file) => keep(cache, file))); // all or none
   } catch (error) {
     await caches.delete(cacheName);
     throw error;
   }
+}
+
+async function keep(cache, file) {
+  const answer = await fetch(file, { cache: "no-cache" });
+  if (!answer.ok) throw new Error(`${file}: ${answer.status}`);
+  // Some hosts send `a.html` on to `a`, and no page may be opened by an answer that was sent on.
+  await cache.put(file, answer.redirected ? new Response(answer.body, { headers: answer.headers }) : answer);
 }
 
 async function forgetOthers() {
@@ -28,5 +35,8 @@ async function forgetOthers() {
 }
 
 async function answer(request) {
-  return (await caches.match(request, { cacheName, ignoreSearch: true, ignoreVary: true })) ?? fetch(request);
+  const { origin, pathname } = new URL(request.url);
+  const find = (address) => caches.match(address, { cacheName, ignoreSearch: true, ignoreVary: true });
+  const page = () => (request.mode === "navigate" ? find(`${origin}${pathname}.html`) : undefined);
+  return (await find(request)) ?? (await page()) ?? fetch(request);
 }

@@ -1,7 +1,10 @@
 /* The first page's offer to keep the book on this device, where the browser can: see offline-worker.js. */
 (() => {
   const root = document.querySelector(".px-offline");
-  const { serviceWorker, storage } = navigator;
+  let serviceWorker, storage;
+  try {
+    ({ serviceWorker, storage } = navigator);
+  } catch {} // a frame of another site, which may keep nothing
   if (!root || !serviceWorker || !location.protocol.startsWith("http")) return;
   const [button, status] = ["button", "[role=status]"].map((part) => root.querySelector(part));
   const scope = new URL("./", location).href;
@@ -12,8 +15,11 @@
   const OFFERED = `Keep the book on this device (${root.dataset.megabytes} MB)`;
   const KEPT = "Remove it from this device";
 
+  let act = keep;
+
   /** What the button does next, and what there is to say. */
   function show(next, words) {
+    act = next === KEPT ? remove : keep;
     button.textContent = next;
     button.disabled = false;
     status.textContent = words;
@@ -50,13 +56,12 @@
   }
 
   button.addEventListener("click", async () => {
-    const act = button.textContent === KEPT ? remove : keep;
     button.disabled = true;
     if (act === keep) status.textContent = "Fetching …";
     try {
       await act();
     } catch (error) {
-      show(button.textContent, `That did not work: ${error.message}.`);
+      show(act === remove ? KEPT : OFFERED, `That did not work: ${error.message}.`);
     }
   });
 

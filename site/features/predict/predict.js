@@ -44,11 +44,12 @@ function choices(box) {
     const words = summary.textContent;
     const tag = make("span", { class: "px-tag" });
     summary.append(" ", tag);
-    return { details, summary, words, tag };
+    // Told now, before a browser's translator may have taken the word.
+    const isRight = details.matches(right) || /^\s*Right/.test(details.lastElementChild.textContent);
+    return { details, summary, words, tag, isRight };
   });
   const name = all[0].details.getAttribute("name");
   const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
-  const isRight = ({ details }) => details.matches(right) || /^\s*Right/.test(details.lastElementChild.textContent);
   const told = make("p", { class: "px-told" });
   const words = make("span", { role: "status" });
   const button = make("button", { type: "button" }, "What was measured?");
@@ -61,8 +62,8 @@ function choices(box) {
     const mine = all.find((each) => each.words === kept[name]);
     for (const each of all) {
       each.details.classList.toggle("px-mine", each === mine);
-      const verdict = measured.length ? "" : isRight(each) ? ", right" : ", not right";
-      const tags = [each === mine && `your choice${verdict}`, seen && isRight(each) && "measured"];
+      const verdict = measured.length ? "" : each.isRight ? ", right" : ", not right";
+      const tags = [each === mine && `your choice${verdict}`, seen && each.isRight && "measured"];
       each.tag.textContent = tags.filter(Boolean).join(", ");
     }
     told.hidden = !mine;
@@ -70,7 +71,7 @@ function choices(box) {
     if (!mine) return;
     const answers = measured.map((each) => answer(each.words)).join(" and ");
     const agreed = measured.length > 1 ? "Yours is one of them." : "As you predicted.";
-    const compared = isRight(mine) ? agreed : `You predicted ${answer(mine.words)}.`;
+    const compared = mine.isRight ? agreed : `You predicted ${answer(mine.words)}.`;
     words.textContent = seen ? `Measured: ${answers}. ${compared}` : "Your prediction is kept, in this browser only.";
   }
 

@@ -3,11 +3,13 @@
 Here lives what a control is and which input is refused. How one looks is in `live` and `static`.
 """
 
+import functools
 import inspect
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -40,12 +42,16 @@ class Control:
 def bind(function, abbreviations: dict[str, Any]) -> tuple[Control, ...]:
     """One `Control` per abbreviation, checked against the function's signature."""
     parameters = inspect.signature(function).parameters
-    call = f"{function.__name__}({', '.join(parameters)})"
+    call = f"{name_of(function)}({', '.join(parameters)})"
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in abbreviations:
         if name not in parameters and not takes_any:
             raise ExploreError(f"explore: control '{name}' is no parameter of {call}. Rename one of the two.")
     for name, parameter in parameters.items():
+        if parameter.kind is parameter.POSITIONAL_ONLY and name in abbreviations:
+            raise ExploreError(
+                f"explore: control '{name}' of {call} is positional-only. Make it a keyword: drop the '/'."
+            )
         is_one = parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         if is_one and name not in abbreviations and parameter.default is parameter.empty:
             raise ExploreError(f"explore: {call} has no control for '{name}'. Add one, or give it a default.")
@@ -54,6 +60,13 @@ def bind(function, abbreviations: dict[str, Any]) -> tuple[Control, ...]:
     defaults = {name: parameter.default for name, parameter in parameters.items()}
     none = inspect.Parameter.empty
     return tuple(_control(name, given, defaults.get(name, none)) for name, given in abbreviations.items())
+
+
+def name_of(function) -> str:
+    """A function's name; that of a partial is its function's."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _control(name: str, given: Any, default: Any) -> Control:
@@ -75,6 +88,11 @@ def _control(name: str, given: Any, default: Any) -> Control:
             "Give a bool, a list, a dict of label to value, or (min, max[, step])."
         )
     for label in labels:
+        if re.search(r" at 0x[0-9a-f]{6,}", label):
+            raise ExploreError(
+                f"explore: control '{name}' has an option whose label is an address in memory, {label}. "
+                "Each build would have other links: give (label, value) pairs."
+            )
         if labels.count(label) > 1:
             raise ExploreError(f"explore: control '{name}' has the label '{label}' twice. Make labels differ.")
     if default is not inspect.Parameter.empty:
@@ -119,7 +137,7 @@ def _steps(name: str, given: tuple) -> list:
         isinstance(number, Real) and not isinstance(number, bool) and math.isfinite(number) for number in given
     ):
         raise ExploreError(f"explore: control '{name}' is {given!r}; a slider takes (min, max) or (min, max, step).")
-    whole = all(isinstance(number, int) for number in given)
+    whole = all(isinstance(number, Integral) for number in given)
     low, high, step = given if len(given) == 3 else (*given, 1 if whole else 0.1)
     if step <= 0 or low > high:
         raise ExploreError(f"explore: control '{name}' is {given!r}; a slider needs min <= max and step > 0.")

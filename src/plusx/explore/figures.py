@@ -3,10 +3,12 @@
 Here live the base layout, the colours and the data table. Drawing is in `live`, `static` and `still`.
 """
 
+import datetime
 import functools
 import html
 import json
 import re
+from collections.abc import KeysView, ValuesView
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from .colours import COLOURS
 from .controls import ExploreError
 from .drawn import normalise_drawn
 from .numbers import cells
+from .words import plain
 
 NEUTRALS = ("ink", "muted", "grid", "page")  # "page" is the ground, as the middle of a scale that diverges
 # What has one colour in all figures, diagrams and words of the book. A net with skips has the colour of the skip, one
@@ -30,6 +33,11 @@ MEANINGS = {
 }
 HEIGHT = 400
 FLAT = ("scatter", "bar", "heatmap", "contour")
+GRIDS = ("heatmap", "contour", "surface")
+NAMING = (*FLAT, "box", "violin", "histogram")  # by their x and y
+_DAY = re.compile(
+    r"\s*-?\d{4}(-\d?\d(-\d?\d([ T]\d?\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?)?)?\s*$"
+)  # plotly.js's
 # plotly asks other hosts for a map's tiles and coastlines.
 _MAPS = {"scattergeo", "choropleth"} | {
     f"{kind}map{end}" for kind in ("scatter", "density", "choropleth") for end in ("", "box")
@@ -65,6 +73,7 @@ _LAYOUT = {
     "colorway": list(COLOURS),
     "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
     "dragmode": False,
+    "autotypenumbers": "strict",  # as in plotly.py's own template
     "hovermode": "closest",
 }
 
@@ -88,9 +97,12 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
             f"explore: {where} returned {len(returned['frames'])} frames, which an explorer does not play. "
             "Give what changes from frame to frame a control."
         )
-    given = {key: value for key, value in returned.get("layout", {}).items() if key != "template"}
+    given = returned.get("layout") or {}
+    given = given.to_plotly_json() if hasattr(given, "to_plotly_json") else given
+    given = {key: value for key, value in given.items() if key != "template"}
     layout = coloured(_plain(given, f"{where}: layout", arrays=False), MEANINGS)
-    title = layout.pop("title", {}).get("text")
+    title = layout.pop("title", None)
+    title = title.get("text") if isinstance(title, dict) else title
     if not isinstance(title, str) or not title.strip():
         raise ExploreError(
             f"explore: {where} returned no layout.title; say the result of this state in it, "
@@ -110,6 +122,8 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
                 f"explore: {where}: data[{i}] is a {trace['type']}, whose map plotly fetches from another host, "
                 "which a page does not ask. Draw the outlines yourself, as lines of a scatter."
             )
+        trace.pop("uid", None)  # a FigureWidget's: new each time
+        _say_places(trace, layout)
         _check_lengths(trace, f"{where}: data[{i}]")
         _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
@@ -126,6 +140,7 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
         height = {"height": HEIGHT, **layout}
         return title, {"data": data, "layout": height, **normalise_drawn(returned, where), **diagram}
     _validate(data, layout, where)
+    _say_axes(data, layout)
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
     else:
@@ -134,16 +149,75 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
     return title, {"data": data, "layout": _overlaid(base, layout), **diagram}
 
 
+def _say_places(trace: dict, layout: dict):
+    """Write into a trace where its points or cells are, and the limits of its colours, where plotly.js counts them."""
+    z = trace.get("z")
+    if trace.get("type") in GRIDS and z is not None:
+        if isinstance(z, list) and all(isinstance(row, list) for row in z) and len({*map(len, z)}) == 1:
+            z = trace["z"] = np.array(z, float)  # of bools
+        if isinstance(z, np.ndarray) and z.ndim == 2:
+            for key, count in zip("yx", z.shape):
+                if trace.get(key) is None:
+                    trace[key] = trace.pop(f"{key}0", 0) + trace.pop(f"d{key}", 1) * np.arange(float(count))
+        shared = layout.get(trace.pop("coloraxis", ""), {})
+        trace |= {key: shared[key] for key in ("colorscale", "reversescale", "colorbar", "showscale") if key in shared}
+        trace |= {
+            f"{'c' if trace['type'] == 'surface' else 'z'}{end[1:]}": shared[end]
+            for end in ("cmin", "cmax")
+            if end in shared
+        }
+    elif trace.get("type", "scatter") in FLAT:
+        for key, other in ("xy", "yx"):
+            start = trace.get(f"{key}0", 0)
+            if trace.get(key) is None and np.ndim(trace.get(other)) and isinstance(start, (int, float)):
+                trace.pop(f"{key}0", None)
+                trace[key] = start + trace.pop(f"d{key}", 1) * np.arange(float(len(trace[other])))
+
+
 def _say_defaults(trace: dict):
     """Write into a trace what plotly.js would choose by itself, so that the still and the legend show the same."""
     kind = trace.get("type", "scatter")
-    if kind in ("heatmap", "contour", "surface"):
+    if kind in GRIDS:
         trace.setdefault("colorscale", "Viridis")
     elif kind == "scatter":
         points = len(trace.get("y", trace.get("x", ())))
         trace.setdefault("mode", "lines+markers" if points < 20 and "stackgroup" not in trace else "lines")
         # Else plotly drops points that lie nearly on the line, by a frame that may be a pixel wider when it moves.
         trace.setdefault("line", {}).setdefault("simplify", False)
+        if isinstance(trace.get("marker", {}).get("color"), np.ndarray) and "coloraxis" not in trace["marker"]:
+            trace["marker"].setdefault("colorscale", "Viridis")
+    for part in (trace, trace.get("marker", {})):
+        if "colorscale" in part:
+            part["colorscale"] = _scale(part["colorscale"])
+
+
+def _scale(given: Any) -> Any:
+    """A scale of colours as plotly.py has it, whose names are more than plotly.js knows, and not the same."""
+    from plotly.colors import get_colorscale
+
+    if isinstance(given, str) and given not in ("Viridis", "Cividis"):
+        try:
+            return [[float(place), colour] for place, colour in get_colorscale(given)]
+        except Exception:  # plotly.py's own: no scale of that name, which `_validate` says
+            return given
+    if isinstance(given, list) and len(given) > 1 and all(isinstance(each, str) for each in given):
+        return [[i / (len(given) - 1), colour] for i, colour in enumerate(given)]
+    return given
+
+
+def _say_axes(data: list, layout: dict):
+    """Write the types of axes that hold words: plotly.js by itself would take "101" for a number."""
+    for trace in data:
+        for key in "xy":
+            name, values = f"{key}axis{trace.get(f'{key}axis', key)[1:]}", trace.get(key)
+            is_list = isinstance(values, list) and not any(isinstance(value, list) for value in values)
+            if not is_list or trace.get("type", "scatter") not in NAMING or "type" in layout.get(name, {}):
+                continue
+            words = [str(value) for value in values if isinstance(value, (str, bool))]
+            if words and 2 * len(words) >= len(values):
+                # Years alone are names, as plotly.py's own template has it.
+                dates = all(map(_DAY.match, words)) and any(len(word) > 4 for word in words)
+                layout[name] = {**layout.get(name, {}), "type": "date" if dates else "category"}
 
 
 def _validate(data: list, layout: dict, where: str):
@@ -159,7 +233,10 @@ _FREE = {"text", "name", "title", "ticktext", "hovertemplate", "hovertext", "tex
 def _outline(node: Any, key: str = "") -> Any:
     """A figure less its numbers and what of its words is free: equal outlines are both valid, or neither is."""
     if isinstance(node, dict):
-        return {key: _outline(value, key) for key, value in node.items() if key not in _FREE or key == "title"}
+        part = "domain" if key == "domain" else ""
+        return {key: _outline(value, part or key) for key, value in node.items() if key not in _FREE or key == "title"}
+    if isinstance(node, np.ndarray) and key in ("domain", "range"):
+        return node.tolist()  # two ends, and not points
     if isinstance(node, np.ndarray):
         return [[1.0]] if node.ndim > 1 else [1.0]
     if isinstance(node, list):
@@ -188,26 +265,55 @@ def _check_lengths(trace: dict, where: str):
     kind = trace.get("type", "scatter")
     if kind not in (*FLAT, "surface"):
         return
+    for key in "xy":
+        values = trace.get(key)
+        if values is not None and not isinstance(values, (list, np.ndarray)):
+            raise ExploreError(f"explore: {where}.{key} is {values}; give a list or an array.")
+        if kind in ("scatter", "bar") and np.ndim(values if isinstance(values, np.ndarray) else 0) > 1:
+            raise ExploreError(f"explore: {where}.{key} has the shape {values.shape}; give one value for each point.")
     if z is None:
-        if x is not None and y is not None and len(x) != len(y):
-            raise ExploreError(f"explore: {where} has {len(x)} x and {len(y)} y. Make them match.")
+        wide, tall = (len(v[0]) if _is_nested(v) else len(v) if v is not None else None for v in (x, y))
+        if x is not None and y is not None and wide != tall:
+            raise ExploreError(f"explore: {where} has {wide} x and {tall} y. Make them match.")
         return
-    if x is None or y is None:
-        raise ExploreError(f"explore: {where} has z but not both x and y. Give x per column and y per row.")
+    if isinstance(z, np.ndarray) and not z.size:
+        raise ExploreError(f"explore: {where} has a z without cells. Give one row per y and one column per x.")
     shape = z.shape if isinstance(z, np.ndarray) else "with rows of unequal length"
-    if shape != (len(y), len(x)):
+    edges = kind == "heatmap" and isinstance(z, np.ndarray) and (len(y) - 1, len(x) - 1)
+    if not isinstance(z, np.ndarray) or any(
+        own not in (count, count - 1 if edges else count) for own, count in zip(shape, (len(y), len(x)))
+    ):
         raise ExploreError(
             f"explore: {where} has a z {shape}, {len(y)} y and {len(x)} x. "
             f"Give z one row per y and one column per x: ({len(y)}, {len(x)})."
         )
 
 
+def _is_nested(values: Any) -> bool:
+    """Whether names stand in groups, as on an axis of plotly's type "multicategory"."""
+    return isinstance(values, list) and len(values) > 0 and all(isinstance(each, list) for each in values)
+
+
 def _plain(node: Any, where: str, arrays: bool) -> Any:
+    if hasattr(node, "to_plotly_json"):
+        node = node.to_plotly_json()
     if hasattr(node, "detach"):  # a torch tensor, without importing torch
-        node = node.detach().cpu()
-        node = (node.float() if "float" in str(node.dtype) and node.element_size() < 4 else node).numpy()
+        try:
+            given = node.detach().cpu()
+            small = "float" in str(given.dtype) and given.element_size() < 4
+            node = (given.float() if small else given).numpy()
+        except Exception as error:  # sparse, quantised, or on a device that has no numbers
+            raise ExploreError(f"explore: {where} is a {_brief(node)}, of which there is no array: {error}") from None
     if hasattr(node, "to_numpy"):  # a column of pandas
         node = node.to_numpy()
+    if isinstance(node, (range, KeysView, ValuesView)):
+        node = list(node)
+    if isinstance(node, np.ma.MaskedArray) and node.dtype.kind in "iuf":
+        node = node.astype(np.float64).filled(np.nan)
+    if isinstance(node, np.ndarray) and node.dtype.kind == "M" and node.ndim:
+        node = [None if np.isnat(each) else str(each).removesuffix("T00:00:00.000000000") for each in node]
+    if isinstance(node, (datetime.date, np.datetime64)):
+        node = str(node).replace(" ", "T")
     if isinstance(node, dict) and "bdata" in node:  # plotly's own binary form
         import base64
 
@@ -221,12 +327,12 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
     if isinstance(node, np.ndarray):
         if arrays and node.dtype.kind in "iuf" and node.ndim:
             return node.astype(np.float64)
-        node = [*node] if node.dtype.kind == "M" and node.ndim else node.tolist()
+        node = node.tolist()
     if isinstance(node, (list, tuple)):
         if arrays and (numbers := _numbers(node, where)) is not None:
             return numbers
         return [_plain(value, f"{where}[{i}]", arrays) for i, value in enumerate(node)]
-    if isinstance(node, np.generic) and not isinstance(node, np.datetime64):
+    if isinstance(node, np.generic):
         node = node.item()
     if node is None or isinstance(node, (str, bool, int)):
         return node
@@ -257,7 +363,7 @@ def _overlaid(base: Any, given: Any) -> Any:
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return f"{type(value).__name__} {text[:40]}{'…' if len(text) > 40 else ''}"
 
 
@@ -277,21 +383,29 @@ def table(figure: dict) -> str:
     """The figure's data as HTML tables; traces over the same x share one, a grid has its own; no x and y, no table."""
     parts: list[tuple] = []  # what traces share, caption, header, columns
     for index, trace in enumerate(figure["data"]):
-        if trace.get("hoverinfo") == "skip" or trace.get("x") is None or trace.get("y") is None:
+        x, y, z = (trace.get(key) for key in "xyz")
+        if trace.get("hoverinfo") == "skip" or x is None or y is None or _is_nested(x) or _is_nested(y):
             continue
-        x, y = cells(trace["x"], apart=True), cells(trace["y"], apart=trace.get("z") is not None)
         x_title, y_title = (_axis_title(figure, trace, key) for key in "xy")
-        name = trace.get("name") or f"series {index + 1}"
-        if trace.get("z") is not None:
-            caption = f"{name}: {_axis_title(figure, trace, 'z')}"
-            shown = iter(cells(trace["z"].T.ravel()))
+        name = plain(str(trace.get("name") or f"series {index + 1}"))
+        if trace.get("type") in GRIDS or "drawn" in figure:
+            if z is None:
+                continue
+            x, y = ((v[:-1] + v[1:]) / 2 if len(v) > count else v for v, count in zip((x, y), z.shape[::-1]))
+            x, y, shown = cells(x, apart=True), cells(y, apart=True), iter(cells(z.T.ravel()))
             columns = [[next(shown) for _ in y] for _ in x]
+            caption = f"{name}: {_axis_title(figure, trace, 'z')}"
             parts.append((None, caption, [f"{y_title} ↓ {x_title} →", *x], [y, *columns]))
             continue
+        flat = [y] if z is None else [y, z]
+        if any(len(values) != len(x) for values in flat):
+            continue
+        x = cells(x, apart=True)
         if not parts or parts[-1][0] != (x_title, x):
             parts.append(((x_title, x), None, [x_title], [x]))
-        parts[-1][2].append(f"{name}: {y_title}")
-        parts[-1][3].append(y)
+        for key, values in zip("yz", flat):
+            parts[-1][2].append(f"{name}: {_axis_title(figure, trace, key)}")
+            parts[-1][3].append(cells(values))
     return "".join(
         "<table>"
         + (f"<caption>{html.escape(caption)}</caption>" if caption else "")
@@ -313,4 +427,4 @@ def _axis_title(figure: dict, trace: dict, key: str) -> str:
         axis = trace.get("colorbar", {})
     else:
         axis = layout.get(f"{key}axis{trace.get(f'{key}axis', key)[1:]}", {})
-    return axis.get("title", {}).get("text") or key
+    return plain(axis.get("title", {}).get("text") or key)

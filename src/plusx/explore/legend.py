@@ -7,9 +7,11 @@ import html
 
 from matplotlib.colors import to_hex
 
-from .figures import COLOURS, NEUTRALS
+from .controls import ExploreError
+from .figures import COLOURS, FLAT, GRIDS, NEUTRALS
 from .numbers import cells
-from .still import DRAWN, colours, corners, limits, outline
+from .still import colours, corners, limits, outline
+from .words import tagged
 
 _DASHES = {"dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4", "longdashdot": "11 3 2 3"}
 _RADIUS = 4  # of a marker, in pixels
@@ -21,7 +23,10 @@ def for_page(figure: dict) -> dict:
         return figure
     data = [{**trace, "showscale": False} if _has_scale(trace) else trace for trace in figure["data"]]
     layout = {**figure["layout"], "showlegend": False}
-    if "scene" not in layout:
+    flat = all(trace.get("type", "scatter") in FLAT for trace in data)
+    notes = layout.get("annotations", ())
+    above = any(str(n.get("yref")).endswith(("paper", "domain")) and n.get("y", 0) >= 1 for n in notes)
+    if flat and not above:  # what else may stand above the plot keeps the room for it
         layout["margin"] = {**layout["margin"], "t": 12}
     return {**figure, "data": data, "layout": layout}
 
@@ -30,13 +35,11 @@ def legend(figure: dict, turns: bool = False) -> str:
     """The legend of a normalised figure: a swatch and a name for each trace, a bar for each scale of colours.
 
     turns: whether the reader can turn a scene, and is told so.
-
-    ExploreError: a marker or a colour scale that `still` cannot draw.
     """
     if "drawn" in figure:
         return ""
     entries = [
-        f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {html.escape(trace['name'])}</span>"
+        f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {tagged(str(trace['name']))}</span>"
         for index, trace in enumerate(figure["data"])
         if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
     ]
@@ -47,7 +50,7 @@ def legend(figure: dict, turns: bool = False) -> str:
 
 
 def _has_scale(trace: dict) -> bool:
-    return trace.get("z") is not None and trace.get("type") in DRAWN
+    return trace.get("type") in GRIDS
 
 
 def _scale_bar(trace: dict) -> str:
@@ -55,13 +58,13 @@ def _scale_bar(trace: dict) -> str:
     low, high = limits(trace)
     bar, scale = trace.get("colorbar", {}), colours(trace)
     ends = bar.get("ticktext") or cells([low, high])
-    name = bar.get("title", {}).get("text") or trace.get("name") or "z"
+    name = tagged(str(bar.get("title", {}).get("text") or trace.get("name") or "z"))
     given = trace.get("colorscale")
     fills = [_between(given, i / 24) if isinstance(given, list) else to_hex(scale(i / 24)) for i in range(25)]
     fills = fills[::-1] if isinstance(given, list) and trace.get("reversescale") else fills
     bands = "".join(f'<rect x="{4 * i}" width="4.5" height="12" style="fill:{fill}"/>' for i, fill in enumerate(fills))
     return (
-        f"<span>{html.escape(name)}: {html.escape(str(ends[0]))} "
+        f"<span>{name}: {html.escape(str(ends[0]))} "
         f'<svg viewBox="0 0 100 12" width="100" height="12" aria-hidden="true">{bands}</svg> '
         f"{html.escape(str(ends[-1]))}</span>"
     )
@@ -91,7 +94,10 @@ def _swatch(trace: dict, colour: str) -> str:
 def _marker(trace: dict, colour: str) -> str:
     """The marker of a trace's first point, in the middle of its swatch."""
     symbol = trace.get("marker", {}).get("symbol", "circle")
-    places, is_open = corners(symbol if isinstance(symbol, str) else symbol[0])
+    try:
+        places, is_open = corners(symbol if isinstance(symbol, str) else symbol[0])
+    except ExploreError:  # plotly draws it; its colour is what tells it apart here
+        places, is_open = None, False
     fill, edge, width = outline(trace, colour, is_open)
     look = f'fill="{_css(fill)}"'
     if width:

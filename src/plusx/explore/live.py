@@ -58,7 +58,7 @@ class Live(anywidget.AnyWidget):
     def __init__(self, explorer: Explorer):
         self.explorer, self.computed = explorer, {}
         for control in explorer.controls:
-            if hasattr(Live, control.name):
+            if control.name == "self" or hasattr(Live, control.name):
                 raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
         self.add_traits(**{control.name: Choice(control) for control in explorer.controls})
         tag = opening("explore", data_name=explorer.name)
@@ -67,7 +67,9 @@ class Live(anywidget.AnyWidget):
             self.computed[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
             if "drawn" in start[1]:
                 tag = opening("explore", data_name=explorer.name, data_drawn=start[1]["drawn"])
-            shown = markup(explorer, tag, start[0], as_seen(start[1]), _still(explorer, start[1]))
+            shown = markup(
+                explorer, tag, start[0], as_seen(start[1]), still_picture(explorer, as_seen(start[1]), "wide", 720)
+            )
         except ExploreError as error:
             start, empty = error, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
             shown = markup(explorer, tag, str(error), empty, "")
@@ -95,14 +97,6 @@ class Live(anywidget.AnyWidget):
             title, figure = self.explorer.figure(state)
             self.computed[state] = packed([(title, as_seen(figure))], 1)
         self.send({"state": state}, [self.computed[state]])
-
-
-def _still(explorer: Explorer, figure: dict) -> str:
-    """The first picture until plotly's is there; none where matplotlib cannot draw what plotly can."""
-    try:
-        return still_picture(explorer, as_seen(figure), "wide", 720)
-    except Exception:
-        return ""
 
 
 @functools.cache

@@ -8,7 +8,8 @@ from decimal import ROUND_HALF_UP, Context
 
 import numpy as np
 
-BITS = 20  # behind the first: half of the last is a tenth of a pixel of 2,000, after a zoom by 100
+BITS = 20  # of an axis' width: half of the last is a tenth of a pixel of 2,000, after a zoom by 100
+OWN = 15  # and behind the first of each number, whose table shows four digits
 PLACED = {"scatter": "xy", "bar": "xy", "heatmap": "xyz", "contour": "xyz", "surface": "xyz"}  # by their numbers
 
 
@@ -44,7 +45,8 @@ def _spared(figure: dict, ranges: dict[str, float]) -> list[dict]:
     for at, key, axis, log in placed:
         with np.errstate(over="ignore"):
             width = ranges.get(axis) or min(np.subtract(*spans.get(axis, (0, 0))[::-1]), np.finfo(float).max)
-        data[at][key] = _rounded(data[at][key], width, log, key != "z")
+        apart = key == "x" or key == "y" and data[at].get("z") is not None
+        data[at][key] = _rounded(data[at][key], width, log, apart)
     return data
 
 
@@ -69,12 +71,13 @@ def _rounded(values: np.ndarray, width: float, log: bool, apart: bool) -> np.nda
     log: width is that of their logarithms. apart: whether two must not.
     """
     finite = values[np.isfinite(values)]
-    spread = (finite.max() / 2 - finite.min() / 2 if finite.size else 0) / 2**5  # a table shows four digits of it
-    width = min(width, spread or width)
+    spread = finite.max() / 2 - finite.min() / 2 if finite.size else 0  # a table shows four digits of it
+    spread = 0 if _is_noise(spread, finite / 2) else spread
     exponents = np.frexp(values)[1]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        reach = np.abs(values) * min(np.log(10) * width, 1) if log else width
-        steps = np.minimum(exponents - 1.0, np.floor(np.log2(reach))) - BITS
+        reach = np.abs(values) * np.log(10) * width if log else width
+        steps = np.minimum(exponents - 1.0 - OWN, np.floor(np.log2(reach)) - BITS)
+        steps = np.minimum(steps, np.floor(np.log2(spread or width)) - OWN)
         steps = np.maximum(np.nan_to_num(steps, neginf=-3000), exponents - 53).astype(int)  # all that a double has
         rounded = np.ldexp(np.rint(np.ldexp(values, -steps)), steps)
     rounded = np.where(np.isfinite(rounded), rounded, values)
@@ -103,11 +106,16 @@ def cells(values: Sequence, apart: bool = False) -> list[str]:
     """
     numbers = {float(v) for v in values if _is_number(v) and np.isfinite(v)}
     digits = 4
-    if len(numbers) > 1 and (far := max(numbers) - min(numbers)) < np.inf:
+    if len(numbers) > 1 and (far := max(numbers) - min(numbers)) < np.inf and not _is_noise(far, np.array([*numbers])):
         digits = min(max(4, 4 + _power(max(map(abs, numbers))) - _power(far)), 17)
     while apart and digits < 17 and len({number(value, digits) for value in numbers}) < len(numbers):
         digits += 1
     return [_cell(value, digits) for value in values]
+
+
+def _is_noise(far: float, values: np.ndarray) -> bool:
+    """Whether values that lie so far apart differ by the rounding of a sum alone."""
+    return far < 2**-44 * np.abs(values).max(initial=0) and (values != np.rint(values)).any()
 
 
 def _is_number(value) -> bool:

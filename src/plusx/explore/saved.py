@@ -13,6 +13,7 @@ from .figures import table
 from .legend import for_page, legend
 from .states import Explorer
 from .still import still
+from .words import plain, tagged
 
 # A notebook's theme is not known to the kernel: these have 3:1 or more on white and on near black.
 PALETTE = {
@@ -70,8 +71,8 @@ def saved(explorer: Explorer, start: tuple[str, dict] | ExploreError) -> dict[st
     title, figure = start
     what = f"The explorer “{explorer.title}” at its start ({state})."
     return {
-        "text/plain": f"{title}\n{what} {_HOW}",
-        "text/html": f"<p><strong>{html.escape(title)}</strong></p>\n{_picture(title, figure)}\n"
+        "text/plain": f"{plain(title)}\n{what} {_HOW}",
+        "text/html": f"<p><strong>{tagged(title)}</strong></p>\n{_picture(title, figure)}\n"
         f"<details><summary>Data of this picture</summary>{table(figure)}</details>\n"
         f"<p>{html.escape(what)} {_HOW}</p>",
     }
@@ -89,7 +90,7 @@ def _picture(title: str, figure: dict) -> str:
     if "drawn" in figure:
         size = f'width="{WIDTH}" height="{height}"'
         drawn = drawn.replace("<svg ", f"<svg {size} ", 1).replace(">", f">{_DRAWN}", 1)
-    look = f'alt="{html.escape(title)}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
+    look = f'alt="{html.escape(plain(title))}" width="{WIDTH}" height="{height}" style="max-width:100%;height:auto"'
     return f"{words}<p>{_image(drawn, look)}</p>"
 
 

@@ -5,8 +5,10 @@ looks is in `figures`; js/states.js decodes what `encode` writes.
 """
 
 import base64
+import contextlib
 import gzip
 import inspect
+import io
 import itertools
 import json
 import random
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .controls import Control, ExploreError
+from .controls import Control, ExploreError, name_of
 from .diagram import draw
 from .drawn import told, wire_of
 from .figures import normalise
@@ -50,7 +52,7 @@ class Explorer:
 
     @property
     def name(self) -> str:
-        return self.function.__name__
+        return name_of(self.function)
 
     @property
     def title(self) -> str:
@@ -103,14 +105,14 @@ class Explorer:
             raise self._over(f"has {count:,} states", f"{self.budget.states:,}")
         begun, results = time.perf_counter(), []
         for state in self.states:
-            results.append(self.figure(state))
+            results.append(self._quiet(state))
             if time.perf_counter() - begun > self.budget.seconds:
                 raise self._over(
                     f"took over {time.perf_counter() - begun:.0f} s for {len(results):,} of {count:,} states",
                     f"{self.budget.seconds:g} s",
                 )
         for at in random.Random(self.name).sample(range(count), min(count, AGAIN)):
-            if _key([*self.figure(self.states[at])]) != _key([*results[at]]):
+            if _key([*self._quiet(self.states[at])]) != _key([*results[at]]):
                 raise ExploreError(
                     f"explore: {self.name}({self.describe(self.states[at])}) came out otherwise when called again, so "
                     "a notebook would show other numbers than the page. Seed what is random in it, "
@@ -118,19 +120,32 @@ class Explorer:
                 )
         return results
 
+    def _quiet(self, state: tuple[int, ...]) -> tuple[str, dict]:
+        """`figure`, and what the function prints or warns of goes nowhere: it would stand in the page, once a state."""
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return self.figure(state)
+
     def payload(self, results: list[tuple[str, dict]]) -> str:
         """The encoded table of `results`; raises when over budget."""
         text = encode(results)
         size = len(text) * 3 / 4 / 1000
         if size > self.budget.kilobytes:
-            raise self._over(f"needs {size:,.0f} kB", f"{self.budget.kilobytes:,} kB")
+            raise self._over(f"needs {size:,.0f} kB", f"{self.budget.kilobytes:,} kB", self._dearest(results))
         return text
 
-    def _over(self, what: str, allowed: str) -> ExploreError:
-        longest = max(self.controls, key=lambda control: len(control.values))
+    def _dearest(self, results: list[tuple[str, dict]]) -> Control:
+        """The control without whose values, all but the first, the table would be the smallest."""
+
+        def left(at: int) -> int:
+            return len(packed([each for state, each in zip(self.states, results) if state[at] == 0], 1))
+
+        return self.controls[min(range(len(self.controls)), key=left)]
+
+    def _over(self, what: str, allowed: str, control: Control | None = None) -> ExploreError:
+        control = control or max(self.controls, key=lambda control: len(control.values))
         return ExploreError(
             f"explore: {self.name} {what}, the budget is {allowed}. Shorten the control "
-            f"'{longest.name}' ({len(longest.values)} options), or return fewer points."
+            f"'{control.name}' ({len(control.values)} options), or return fewer points."
         )
 
 

@@ -14,7 +14,8 @@ from .figures import table
 from .legend import for_page, legend
 from .numbers import spared
 from .states import Explorer
-from .still import DRAWN, still
+from .still import still
+from .words import plain, tagged
 
 # What each of plotly's bundles draws, smallest first; anything else wants plotly "whole".
 _BUNDLES = {
@@ -49,9 +50,9 @@ def as_seen(figure: dict) -> dict:
 
 def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> str:
     """The first picture, for a "wide" or a "narrow" page; words where plotly draws what matplotlib does not."""
-    if {trace.get("type", "scatter") for trace in figure["data"]} <= DRAWN:
+    try:
         drawn = still(figure, width, f"{explorer.name}-{look[0]}")
-    else:
+    except (ExploreError, ValueError, TypeError, ArithmeticError):  # the last three are matplotlib's
         drawn = "<p>This picture needs JavaScript; its result stands above it, and its data below.</p>"
     return f'<div class="px-still px-{look}">{drawn}</div>'
 
@@ -66,7 +67,7 @@ def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, 
     controls = "\n".join(_markup(index, control, pieces) for index, control in enumerate(explorer.controls))
     room = f' data-room="{html.escape(longest)}"' if longest else ""
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
-    words = html.escape(f"{title}. {figure['words']}" if "drawn" in figure else title)
+    words = html.escape(f"{plain(title)}. {figure['words']}" if "drawn" in figure else plain(title))
     picture = f"""<div class="px-figure" role="{"group" if "drawn" in figure else "img"}" aria-label="{words}" \
 style="height:{figure["layout"]["height"]}px">
 {stills}
@@ -97,8 +98,8 @@ The picture and the data below show the state they start in.</p></noscript>
 def _weighed(title: str) -> str:
     """A title whose first sentence is read first: what else it says and its intervals are small, as in js/tables.js."""
     first, rest = re.match(r"(.*?(?:\.(?= [A-Z])|$))(.*)$", title, re.S).groups()
-    first = re.sub(r"\([^()]* to [^()]*\)", r"<small>\g<0></small>", html.escape(first))
-    return f"{first}<small>{html.escape(rest)}</small>"
+    first = re.sub(r"\([^()]* to [^()]*\)", r"<small>\g<0></small>", tagged(first))
+    return f"{first}<small>{tagged(rest)}</small>"
 
 
 def _markup(index: int, control: Control, pieces: str) -> str:
@@ -120,13 +121,14 @@ def _markup(index: int, control: Control, pieces: str) -> str:
         )
     if control.kind == "radio":
         options = "".join(
-            f'<label><input type="radio" value="{i}" {key}{" checked" if i == control.start else ""}>'
+            f'<label><input type="radio" value="{i}" data-label="{label}" {key}'
+            f"{' checked' if i == control.start else ''}>"
             f"<span>{label}</span></label>"
             for i, label in enumerate(labels)
         )
         return f'<fieldset class="px-radio"><legend>{title}</legend>{options}</fieldset>'
     options = "".join(
-        f'<option value="{i}"{" selected" if i == control.start else ""}>{label}</option>'
+        f'<option value="{i}" data-label="{label}"{" selected" if i == control.start else ""}>{label}</option>'
         for i, label in enumerate(labels)
     )
     return f'<label class="px-select"><span>{title}</span> <select {key}>{options}</select></label>'

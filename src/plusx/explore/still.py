@@ -6,10 +6,13 @@ closely enough that nothing jumps when plotly takes over.
 
 import io
 import re
+import warnings
+from colorsys import hls_to_rgb, hsv_to_rgb
 
 import matplotlib
 import numpy as np
-from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
@@ -21,8 +24,10 @@ from matplotlib.transforms import blended_transform_factory
 from .controls import ExploreError
 from .drawn import still_drawn
 from .figures import COLOURS, FLAT, NEUTRALS, coloured
+from .words import in_svg
 
 DRAWN = {*FLAT, "surface"}
+MANY = 2000  # marks of one trace are one bitmap, or the page holds megabytes of them
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
@@ -74,12 +79,13 @@ def still(figure: dict, width: int, prefix: str) -> str:
         return still_drawn(figure)
     if others := sorted({trace.get("type", "scatter") for trace in figure["data"]} - DRAWN):
         raise ExploreError(f"explore: no still picture for a trace of type '{others[0]}'.")
-    figure = coloured(figure, _STANDINS)
+    figure = coloured(figure, _Understood(_STANDINS))
     layout = figure["layout"]
+    words = _categories(figure)
     height = layout["height"]
-    with matplotlib.rc_context(_RC):
+    with matplotlib.rc_context(_RC), warnings.catch_warnings(action="ignore"):  # what it minds, a page need not
         canvas = Figure(figsize=(width / 96, height / 96), dpi=96)
-        axes = {}
+        axes, bars = {}, {}
         for index, trace in enumerate(figure["data"]):
             if trace.get("type") == "surface":
                 _surface(canvas, trace, layout["scene"])
@@ -88,7 +94,22 @@ def still(figure: dict, width: int, prefix: str) -> str:
             if key not in axes:
                 axes[key] = _axes(canvas, layout, width, height, *key)
             colour = layout["colorway"][index % len(layout["colorway"])]
-            _draw(axes[key], trace, colour)
+            if trace.get("visible", True) is not True:
+                continue
+            names = [f"{side}axis{name[1:]}" for side, name in zip("xy", key)]
+            placed = {
+                side: _placed(trace[side], layout.get(name, {}).get("type"), words.get(name, {}))
+                for side, name in zip("xy", names)
+                if trace.get(side) is not None
+            }
+            if trace.get("type") == "bar":
+                bars.setdefault(key, []).append(({**trace, **placed}, colour))
+            else:
+                _draw(axes[key], {**trace, **placed}, colour, layout)
+        for key, group in bars.items():
+            _bars(axes[key], group, layout)
+        for key, axis in axes.items():
+            _settle(axis, key, layout, words, axes)
         for shape in layout.get("shapes", []):
             _shape(axes, shape)
         out = io.StringIO()
@@ -107,7 +128,132 @@ def still(figure: dict, width: int, prefix: str) -> str:
     svg = re.sub(r"\s*\n\s*", " ", svg)
     for name, standin in _STANDINS.items():
         svg = svg.replace(standin, f"var(--px-{name})")
-    return svg
+    return in_svg(svg)
+
+
+class _Understood(dict):
+    """A palette that has CSS's colours as well, in the words of matplotlib."""
+
+    def get(self, word: str, default: str) -> str:
+        if not (found := re.fullmatch(r"(rgb|hsl|hsv)a?\(([^)]+)\)", word.replace(" ", ""))):
+            return super().get(word, default)
+        *parts, alpha = [*map(float, found[2].replace("%", "").split(",")), 1][:4]
+        if found[1] == "rgb":
+            return to_hex([*(part / 255 for part in parts), alpha], keep_alpha=alpha < 1)
+        hue, second, third = parts[0] / 360, parts[1] / 100, parts[2] / 100
+        turned = hls_to_rgb(hue, third, second) if found[1] == "hsl" else hsv_to_rgb(hue, second, third)
+        return to_hex([*turned, alpha], keep_alpha=alpha < 1)
+
+
+def _categories(figure: dict) -> dict[str, dict[str, int]]:
+    """The words of each axis that holds some, with their places."""
+    words = {}
+    for name, axis in figure["layout"].items():
+        if name[1:5] != "axis" or axis.get("type") not in ("category", "multicategory"):
+            continue
+        order = axis.get("categoryorder", "trace")
+        if axis["type"] == "multicategory" or order not in (
+            "trace",
+            "array",
+            "category ascending",
+            "category descending",
+        ):
+            raise ExploreError(f"explore: no still picture of categories in groups, or in the order {order!r}.")
+        on = [t for t in figure["data"] if f"{name[0]}axis{t.get(f'{name[0]}axis', name[0])[1:]}" == name]
+        found = [_word(value) for trace in on for value in trace.get(name[0], ()) if value is not None]
+        if order.startswith("category"):
+            found = sorted(found, reverse=order.endswith("descending"))
+        found = dict.fromkeys([*map(_word, axis.get("categoryarray", ())), *found])
+        words[name] = {word: place for place, word in enumerate(found)}
+    return words
+
+
+def _word(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
+
+
+def _placed(values, kind: str | None, words: dict[str, int]) -> np.ndarray:
+    """Where values stand on an axis of a type, as numbers; NaN where they do not."""
+    if any(isinstance(value, list) for value in values):
+        raise ExploreError("explore: no still picture of names in groups.")
+    if words:
+        return np.array([words.get(_word(value), np.nan) for value in values], float)
+    if kind == "date":
+        if isinstance(values, np.ndarray):
+            return values / 864e5
+        days = [re.sub(r"(?<=:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d*)$", r"\1", value) if value else "NaT" for value in values]
+        return date2num(np.array(days, "datetime64[ms]"))
+    if isinstance(values, np.ndarray):
+        return values
+    return np.array([_float(value) for value in values])
+
+
+def _float(value) -> float:
+    try:
+        return np.nan if value is None or isinstance(value, bool) else float(value)
+    except ValueError:
+        return np.nan
+
+
+def _settle(axis, key: tuple[str, str], layout: dict, words: dict, axes: dict):
+    """What can be set only when all is drawn: words beside an axis, its ticks, its direction, and who shares it."""
+    for side, name in zip("xy", key):
+        given, part = layout.get(f"{side}axis{name[1:]}", {}), getattr(axis, f"{side}axis")
+        get, put = (getattr(axis, f"{verb}_{side}lim") for verb in ("get", "set"))
+        if found := list(words.get(f"{side}axis{name[1:]}", ())):
+            wide = max(map(len, found)) * 8 if side == "x" else 20
+            every = int(np.ceil(len(found) * wide / max(getattr(axis.bbox, "width" if side == "x" else "height"), 1)))
+            if "tickvals" not in given:
+                part.set_ticks(range(0, len(found), every), found[::every])
+        elif given.get("type") == "date" and "tickvals" not in given:
+            part.set_major_locator(locator := AutoDateLocator(maxticks=6))
+            part.set_major_formatter(ConciseDateFormatter(locator, offset_formats=[""] * 6))
+        if "range" not in given:
+            shared = {name, given.get("matches")}
+            others = [other for names, other in axes.items() if names["xy".index(side)] in shared]
+            if len(others) > 1:
+                ends = [end for other in others for end in getattr(other, f"get_{side}lim")()]
+                for other in others:
+                    getattr(other, f"set_{side}lim")(min(ends), max(ends))
+            if given.get("type") == "log" and "tickvals" not in given:
+                low, high = np.log10(get())
+                part.set_minor_locator(NullLocator())
+                ticks = _decades(axis, side, low, high)
+                part.set_ticks(list(ticks), list(ticks.values()))
+            if "reversed" in str(given.get("autorange")):
+                put(sorted(get(), reverse=True))
+
+
+def _bars(axis, group: list[tuple[dict, str]], layout: dict):
+    """The bars of one plot: side by side, upon each other or one before the other, as `barmode` has it."""
+    mode, across = layout.get("barmode", "group"), [trace.get("orientation") == "h" for trace, _ in group]
+    lengths = [trace.get("xy"[not h], trace.get("xy"[h])) for (trace, _), h in zip(group, across)]
+    places = [
+        trace.get("xy"[h], np.arange(len(own), dtype=float)) for (trace, _), h, own in zip(group, across, lengths)
+    ]
+    steps = np.diff(np.unique(np.concatenate(places)))
+    room = (1 - layout.get("bargap", 0.2)) * (min(steps[np.isfinite(steps)], default=1))
+    slots = [trace.get("offsetgroup", at) for at, (trace, _) in enumerate(group)]
+    slots = list(dict.fromkeys(slots)) if mode == "group" else [None]
+    tops: dict = {}
+    for at, ((trace, colour), h, place, length) in enumerate(zip(group, across, places, lengths)):
+        marker, base = trace.get("marker", {}), trace.get("base")
+        slot = slots.index(trace.get("offsetgroup", at)) if mode == "group" else 0
+        wide = np.asarray(trace.get("width", room / len(slots)), float)
+        middle = place - room / 2 + room / len(slots) * (slot + 0.5)
+        if "offset" in trace:
+            middle = place + trace["offset"] + wide / 2
+        if base is None:
+            base = []
+            for where, value in zip(place, np.nan_to_num(length)):
+                pile = (None if mode in ("stack", "relative") else at, where, value < 0 and mode != "stack")
+                base.append(tops.get(pile, 0))
+                tops[pile] = base[-1] + value
+        look = {"color": marker.get("color", colour), "alpha": trace.get("opacity")}
+        if h:
+            axis.barh(middle, length, height=wide, left=base, **look)
+        else:
+            axis.bar(middle, length, width=wide, bottom=base, **look)
 
 
 def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str):
@@ -138,16 +284,16 @@ def _scale(axis, side: str, given: dict, partner: str):
         getattr(axis, f"set_{side}{what}")(*values)
 
     log = given.get("type") == "log"
-    if given.get("type") == "date":
-        raise ExploreError("explore: no still picture on an axis of dates. Count days, or give them as words.")
     if log:
         set_("scale", "log")
+    dated = given.get("type") == "date"
     if "range" in given:
-        set_("lim", *(10.0 ** np.array(given["range"], float) if log else given["range"]))
+        ends = _placed(given["range"], "date", {}) if dated else given["range"]
+        set_("lim", *(10.0 ** np.array(ends, float) if log else ends))
     if "tickvals" in given:
         # Ticks between these have no length, and would take half of the time.
         getattr(axis, f"{side}axis").set_minor_locator(NullLocator())
-        set_("ticks", given["tickvals"], given.get("ticktext"))
+        set_("ticks", _placed(given["tickvals"], "date", {}) if dated else given["tickvals"], given.get("ticktext"))
     elif log and np.ptp(given.get("range", 0)) >= 1:
         ticks = _decades(axis, side, *sorted(given["range"]))
         set_("ticks", list(ticks), list(ticks.values()))
@@ -176,10 +322,8 @@ def _decades(axis, side: str, low: float, high: float) -> dict[float, str]:
     return {place: name for place, name in ticks.items() if low <= np.log10(place) <= high}
 
 
-def _draw(axis, trace: dict, colour: str):
+def _draw(axis, trace: dict, colour: str, layout: dict):
     kind = trace.get("type", "scatter")
-    if trace.get("visible") in (False, "legendonly"):
-        return
     if kind in ("heatmap", "contour"):
         return _grid(axis, trace)
     line, marker = trace.get("line", {}), trace.get("marker", {})
@@ -187,20 +331,18 @@ def _draw(axis, trace: dict, colour: str):
     x, y = trace.get("x"), trace.get("y")
     x = np.arange(len(y), dtype=float) if x is None else x
     y = np.arange(len(x), dtype=float) if y is None else y
-    if kind == "bar":
-        fill = marker.get("color", colour)
-        if trace.get("orientation") == "h":
-            axis.barh(y, x, color=fill, height=0.8, **look)
-        else:
-            axis.bar(x, y, color=fill, width=0.8, **look)
-        return
+    if trace.get("connectgaps"):
+        there = np.isfinite(x) & np.isfinite(y)
+        x, y = x[there], y[there]
+    if isinstance(marker.get("color"), np.ndarray):
+        trace = {**trace, "marker": {**marker, "color": _scaled(marker | layout.get(marker.get("coloraxis", ""), {}))}}
     mode = trace.get("mode", "lines+markers")
     line_colour = line.get("color", marker.get("color", colour))
     if isinstance(line_colour, (list, np.ndarray)):
         line_colour = colour
     with np.errstate(invalid="ignore"):
         axis.plot(
-            x, np.where(np.isfinite(y), y, np.nan) if isinstance(y, np.ndarray) else y,
+            x, np.where(np.isfinite(y), y, np.nan),
             color=line_colour,
             linestyle=_DASHES.get(line.get("dash"), "-") if "lines" in mode else "",
             linewidth=line.get("width", 2) * 0.75,
@@ -236,14 +378,29 @@ def _markers(axis, x, y, trace: dict, colour: str):
         places, is_open = corners(symbol)
         fill, edge, width = outline(trace, colour, is_open)
         each = np.array(symbols) == symbol
-        x_, y_, fill, edge, size = (_of(each, part) for part in (x, y, fill, edge, marker.get("size", 6)))
+        size = marker.get("size", 6)
+        if "sizeref" in marker or "sizemode" in marker:
+            size = np.nan_to_num(np.asarray(size, float)) / 2 / marker.get("sizeref", 1)
+            size = 2 * np.maximum(np.sqrt(size) if marker.get("sizemode") == "area" else size, marker.get("sizemin", 0))
+        x_, y_, fill, edge, size = (_of(each, part) for part in (x, y, fill, edge, size))
         # matplotlib scales a path of one's own to fit the size, plotly does not.
         extent = 1 if places is None else np.abs(places).max()
         axis.scatter(
             x_, y_, s=(np.asarray(size, float) * extent * 0.75) ** 2, linewidths=width * 0.75, zorder=3,
+            rasterized=len(x_) > MANY,
             marker="o" if places is None else MarkerStyle(Path([*places, places[0]], closed=True), joinstyle="miter"),
             alpha=trace.get("opacity"), edgecolors=edge, **({"facecolors": "none"} if is_open else {"c": fill}),
         )  # fmt: skip
+
+
+def _scaled(marker: dict) -> list[str]:
+    """The colour of each mark whose number a scale turns into one."""
+    values = marker["color"]
+    shown = values[np.isfinite(values)] if np.isfinite(values).any() else np.zeros(1)
+    low, high = marker.get("cmin", shown.min()), marker.get("cmax", shown.max())
+    scale = colours({"colorscale": marker.get("colorscale", "Viridis"), "reversescale": marker.get("reversescale")})
+    shares = np.nan_to_num((values - low) / ((high - low) or 1))
+    return [to_hex(scale(float(share))) for share in shares]
 
 
 def _of(each: np.ndarray, part):
@@ -287,7 +444,7 @@ def colours(trace: dict) -> Colormap:
     """A grid's colour scale, from 0 to 1."""
     given = trace.get("colorscale", "Viridis")
     if isinstance(given, list):
-        scale = LinearSegmentedColormap.from_list("given", coloured(given, _FIXED, True))
+        scale = LinearSegmentedColormap.from_list("given", coloured(given, _Understood(_FIXED), True))
     elif given in ("Viridis", "Cividis"):
         scale = matplotlib.colormaps[given.lower()]
     else:
@@ -306,7 +463,8 @@ def _grid(axis, trace: dict):
     how = lines.get("coloring", "fill") if trace["type"] == "contour" else "heatmap"
     x, y, z = trace["x"], trace["y"], trace["z"]
     if how == "heatmap":
-        axis.pcolormesh(x, y, z, shading="nearest", rasterized=True, **look)
+        sides = [v if len(v) > count else _edges(v) for v, count in zip((x, y), z.shape[::-1])]
+        axis.pcolormesh(*sides, z, shading="flat", rasterized=True, **look)
         if trace["type"] == "heatmap":
             return
     start, end = lines.get("start", low), lines.get("end", high)
@@ -316,6 +474,15 @@ def _grid(axis, trace: dict):
         axis.contourf(x, y, z, levels=levels, extend="both", **look)
     edge = {"colors": trace.get("line", {}).get("color", _STANDINS["ink"]), "alpha": 0.6}
     axis.contour(x, y, z, levels=levels, linewidths=0.4, **(look if how == "lines" else edge))
+
+
+def _edges(middles: np.ndarray) -> np.ndarray:
+    """Of cells, half-way between their middles."""
+    inner = (middles[1:] + middles[:-1]) / 2
+    ends = (
+        (2 * middles[0] - inner[0], 2 * middles[-1] - inner[-1]) if len(inner) else middles[0] + np.array([-0.5, 0.5])
+    )
+    return np.array([ends[0], *inner, ends[1]])
 
 
 def _surface(canvas: Figure, trace: dict, scene: dict):
@@ -367,10 +534,13 @@ def _shape(axes: dict, shape: dict):
     }
     edge = line.get("color", _STANDINS["ink"])
     fill = {"edgecolor": edge, "facecolor": shape.get("fillcolor", "none"), **stroke}
-    if shape["type"] == "line":
+    kind = shape.get("type", "rect")
+    if kind == "line":
         axis.add_line(Line2D([x0, x1], [y0, y1], color=edge, **stroke))
         if label := shape.get("label"):
-            font, across = label.get("font", {}), label["xanchor"]
+            font, across = label.get("font", {}), label.get("xanchor")
+            if across not in ("left", "right") or label.get("yanchor") not in ("top", "bottom"):
+                raise ExploreError("explore: no still picture of a shape's label without xanchor and yanchor.")
             axis.annotate(
                 label["text"],
                 (x1, y1),
@@ -382,11 +552,9 @@ def _shape(axes: dict, shape: dict):
                 ha=across,
                 va=label["yanchor"],
             )
-    elif shape["type"] == "circle":
+    elif kind == "circle":
         axis.add_patch(Ellipse(((x0 + x1) / 2, (y0 + y1) / 2), x1 - x0, y1 - y0, **fill))
-    elif shape["type"] == "rect":
+    elif kind == "rect":
         axis.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **fill))
     else:
-        raise ExploreError(
-            f"explore: no still picture for a shape of type '{shape['type']}'. Use line, rect or circle."
-        )
+        raise ExploreError(f"explore: no still picture for a shape of type '{kind}'. Use line, rect or circle.")

@@ -79,12 +79,13 @@ def _check_outputs(app, doctree):
     for cell in cells:
         lines = DECORATOR.findall(sources[cell["cell_index"]])
         drawn = [each["id"] for node in cell.findall(nodes.raw) for each in found(node.astext(), "explore")]
-        if twice := ids.intersection(drawn):
-            raise ExtensionError(
-                f"plusx.sphinx: {name} has two explorers called '{twice.pop().removeprefix('explore-')}'. "
-                "Rename one: the name is its link and tells them apart."
-            )
-        ids.update(drawn)
+        for own in drawn:
+            if own in ids:
+                raise ExtensionError(
+                    f"plusx.sphinx: {name} has two explorers called '{own.removeprefix('explore-')}'. "
+                    "Rename one: the name is its link and tells them apart."
+                )
+            ids.add(own)
         shown = len(drawn)
         if shown < len(lines) and not UNSHOWN.intersection(cell["cell_metadata"].get("tags", [])):
             run = app.env.nb_metadata[name].get("exec_data")
@@ -92,6 +93,17 @@ def _check_outputs(app, doctree):
             if run and run["traceback"]:
                 why = f"Its notebook stops with {ANSI.sub('', run['traceback']).strip().splitlines()[-1]}"
             raise ExtensionError(f"plusx.sphinx: {name}: the explorer '{lines[shown]}' has no table. {why}")
+
+
+def _check_ids(app, doctree, docname):
+    """Stop a build that makes one page of many where two of them have explorers of one name."""
+    ids = [each["id"] for node in doctree.findall(nodes.raw) for each in found(node.astext(), "explore")]
+    for own in ids:
+        if ids.count(own) > 1:
+            raise ExtensionError(
+                f"plusx.sphinx: {docname}, with all that it holds, has two explorers called "
+                f"'{own.removeprefix('explore-')}'. Rename one: the name is its link and tells them apart."
+            )
 
 
 def _equip_page(app, pagename, templatename, context, doctree):
@@ -122,6 +134,7 @@ def setup(app):
     app.connect("config-inited", _configure, priority=300)
     app.connect("builder-inited", _copy_assets)
     app.connect("doctree-read", _check_outputs)
+    app.connect("doctree-resolved", _check_ids)
     app.connect("html-page-context", _equip_page)
     # Assets are copied before the first page, so the order of pages does not matter.
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,7 +56,7 @@ function control(inputs) {
     return { name, labels: ["off", "on"], get: () => Number(first.checked), set };
   }
   if (first.type === "radio") {
-    const labels = inputs.map((input) => input.nextElementSibling?.textContent ?? "");
+    const labels = inputs.map((input) => String(input.dataset.label)); // not the words, which a translator may change
     const set = (/** @type {number} */ i) => {
       inputs[i].checked = true;
     };
@@ -68,7 +68,7 @@ function control(inputs) {
   };
   if (first.type !== "range") {
     const { options } = /** @type {HTMLSelectElement} */ (/** @type {unknown} */ (first));
-    return { name, labels: Array.from(options, (option) => option.text), get, set };
+    return { name, labels: Array.from(options, (option) => String(option.dataset.label)), get, set };
   }
   const labels = JSON.parse(String(first.dataset.labels));
   const show = (/** @type {number} */ i) => {

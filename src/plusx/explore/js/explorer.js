@@ -10,6 +10,7 @@ import { Drawn } from "./pictures/drawn.js";
 import { Plotted } from "./pictures/plotly.js";
 import { weighed } from "./tables.js";
 import { same } from "./trees.js";
+import { plain } from "./words.js";
 
 /** @typedef {import("./sources.js").Kernel} Kernel */
 /** @typedef {import("./sources.js").Table} Table */
@@ -32,6 +33,7 @@ export class Explorer {
   /** @type {number[] | null} the state that the reader keeps beside it */
   pin = null;
   paper = false;
+  title = "";
   /** @type {any[]} what the legend says */
   legend = [];
   /** @type {ReturnType<typeof setTimeout>[]} */
@@ -53,7 +55,7 @@ export class Explorer {
     source.sizes = this.controls.map((control) => control.labels.length);
     this.start = this.state();
     /** @type {import("./pictures/picture.js").Picture} */
-    this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view());
+    this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view(), (words) => this.say(words));
     const drawing = root.querySelector(".px-diagram");
     this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));
     this.pinning = one(this.form, ".px-pin");
@@ -188,6 +190,7 @@ export class Explorer {
   /** Take the state from the address, if it speaks of this explorer. */
   followLink() {
     if (!this.show(location.hash)) return false;
+    for (let fold = this.root.closest("details"); fold; fold = fold.parentElement?.closest("details") ?? null) fold.open = true;
     // On a stage it is in sight already.
     this.root.scrollIntoView({ block: this.root.closest(".px-stage") ? "nearest" : "start" });
     return true;
@@ -260,8 +263,9 @@ export class Explorer {
   showWords() {
     const { title, legend, diagram, words } = this.current;
     const result = one(this.root, ".px-result");
-    if (result.textContent !== title || !result.firstElementChild) result.replaceChildren(...weighed(title));
-    one(this.root, ".px-figure").setAttribute("aria-label", words ? `${title}. ${words}` : title);
+    if (this.title !== title) result.replaceChildren(...weighed(title));
+    this.title = title;
+    one(this.root, ".px-figure").setAttribute("aria-label", words ? `${plain(title)}. ${words}` : plain(title));
     this.linking.href = this.link();
     this.offerReset();
     this.diagram?.show(diagram ?? []);

@@ -1,6 +1,19 @@
 /** The application that a notebook is open in. A widget can know only its looks. */
 
 /**
+ * Whether letters of a computed colour are light, by its own numbers: a browser that guards its reader draws noise.
+ * @param {string} colour
+ */
+export function isLight(colour) {
+  const kind = colour.split("(")[0];
+  const numbers = (colour.split("/")[0].match(/(?<![\w.-])-?[\d.]+(e-?\d+)?/g) ?? []).map(Number);
+  if (/^ok/.test(kind)) return numbers[0] > 0.6;
+  if (/^l/.test(kind)) return numbers[0] > 54;
+  const [red, green, blue] = kind === "color" ? numbers.map((part) => 255 * part) : numbers;
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 127;
+}
+
+/**
  * Be dark where the application is, which is where its letters are light, and keep the keys that its shortcuts would
  * take.
  * @param {HTMLElement} root gets the class px-dark there, and loses it again, until `signal` aborts
@@ -8,13 +21,8 @@
  * @param {() => void} changed called when it did
  */
 export function followHost(root, signal, changed) {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const pixel = /** @type {CanvasRenderingContext2D} */ (canvas);
   const look = () => {
-    pixel.fillStyle = getComputedStyle(/** @type {Element} */ (root.parentElement)).color;
-    pixel.fillRect(0, 0, 1, 1);
-    const [red, green, blue] = pixel.getImageData(0, 0, 1, 1).data;
-    const dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 127;
+    const dark = isLight(getComputedStyle(/** @type {Element} */ (root.parentElement)).color);
     if (dark === root.classList.contains("px-dark")) return;
     root.classList.toggle("px-dark", dark);
     changed();

@@ -24,8 +24,10 @@ export function cells(values, apart = false) {
   const numbers = [...new Set(all.filter(Number.isFinite))];
   let [low, high, digits] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 4];
   for (const value of numbers) [low, high] = [Math.min(low, value), Math.max(high, value)];
-  if (high > low && high - low < Number.POSITIVE_INFINITY) {
-    digits = Math.min(Math.max(4, 4 + power(Math.max(-low, high)) - power(high - low)), 17);
+  const [far, most] = [high - low, Math.max(-low, high)];
+  const isNoise = far < 2 ** -44 * most && !numbers.every(Number.isInteger); // of rounding
+  if (far > 0 && far < Number.POSITIVE_INFINITY && !isNoise) {
+    digits = Math.min(Math.max(4, 4 + power(most) - power(far)), 17);
   }
   while (apart && digits < 17 && new Set(numbers.map((value) => number(value, digits))).size < numbers.length) digits += 1;
   return all.map((value) => (typeof value === "number" ? number(value, digits) : String(value ?? "–")));

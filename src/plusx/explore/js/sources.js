@@ -9,6 +9,7 @@ import { decode, unzip } from "./states.js";
 
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent
+const LOST = 30_000; // and until a question is taken for lost, as where a kernel was interrupted
 
 /**
  * @typedef {object} Source
@@ -77,6 +78,9 @@ export class Kernel {
   names = [];
   closed = false;
   ended = false;
+  since = 0; // when the question was asked that has no answer yet; 0: none
+  /** @type {number[] | null} what is to be asked after it */
+  next = null;
   /** @type {(state: number[], error?: string) => void} */
   answered = () => {};
   /** @type {(script: Blob) => void} */
@@ -109,6 +113,8 @@ export class Kernel {
     if (plotly) this.gotScript(await unzip(buffers[0]).blob());
     if (!state) return;
     if (!error) this.computed.set(state.join(), (await decode(buffers[0])).figure);
+    this.since = 0;
+    if (this.next && !this.figure(this.next)) this.ask(this.next);
     this.answered(state, error);
   }
 
@@ -117,9 +123,17 @@ export class Kernel {
     return this.computed.get(state.join());
   }
 
-  /** @param {number[]} state */
+  /**
+   * One question is under way at a time, and then the newest: a slider passes more values than a slow function answers.
+   * @param {number[]} state
+   */
   ask(state) {
-    this.whileThere(() => this.model.send({ state }));
+    this.next = null;
+    if (this.since && performance.now() - this.since < LOST) this.next = state;
+    else {
+      this.since = performance.now();
+      this.whileThere(() => this.model.send({ state }));
+    }
   }
 
   /**

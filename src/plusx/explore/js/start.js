@@ -22,9 +22,9 @@ export async function start(root, sourceOf) {
   let explorer = null;
   try {
     explorer = new Explorer(root, await sourceOf());
-  } catch {
+  } catch (error) {
     const message = one(root, ".px-message[role=alert]");
-    message.textContent = `${DAMAGED} The picture and the data below show the state it starts in.`;
+    message.textContent = `${DAMAGED} (${/** @type {Error} */ (error).message}) The picture and the data below show the state it starts in.`;
     message.hidden = false;
   }
   root.explorer = explorer;

@@ -19,10 +19,15 @@ export async function statesOf(root) {
 }
 
 /**
- * From base64, by the browser and off the page's own thread.
+ * From base64; not by `fetch`, which a page's policy may keep from addresses that begin with data:.
  * @param {string} text
  */
-export const unpacked = async (text) => (await fetch(`data:;base64,${text}`)).arrayBuffer();
+export function unpacked(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
 
 /** @param {BlobPart} bytes */
 export const unzip = (bytes) =>
@@ -56,7 +61,18 @@ function restore(node, numbers) {
   if (Array.isArray(node)) return node.map((item) => restore(item, numbers));
   if (node === null || typeof node !== "object") return node;
   if (!node.$) return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, restore(value, numbers)]));
-  const [offset, rows, columns] = node.$;
-  if (columns === undefined) return numbers.subarray(offset, offset + rows);
-  return Array.from({ length: rows }, (_, i) => numbers.subarray(offset + i * columns, offset + (i + 1) * columns));
+  const [offset, ...shape] = node.$;
+  return shaped(numbers, offset, shape);
+}
+
+/**
+ * @param {Float64Array} numbers
+ * @param {number} offset
+ * @param {number[]} shape
+ * @returns {any} rows of rows, the innermost without a copy
+ */
+function shaped(numbers, offset, [length, ...inner]) {
+  if (!inner.length) return numbers.subarray(offset, offset + length);
+  const size = inner.reduce((product, count) => product * count);
+  return Array.from({ length }, (_, i) => shaped(numbers, offset + i * size, inner));
 }

@@ -2,8 +2,19 @@
 
 import { make } from "./elements.js";
 import { cells } from "./numbers.js";
+import { plain, tagged } from "./words.js";
 
 /** @typedef {{key?: string, caption?: string, head: string[], columns: string[][]}} Part */
+
+const GRIDS = ["heatmap", "contour", "surface"];
+
+/**
+ * Where cells are whose edges are given, or whose middles are.
+ * @param {any} values
+ * @param {number} count
+ */
+const middles = (values, count) =>
+  values.length > count ? Array.from({ length: count }, (_, i) => (values[i] + values[i + 1]) / 2) : values;
 
 /**
  * The figure's data as tables, as `table` in figures.py builds them.
@@ -18,27 +29,33 @@ export function tables(figure) {
     let axis = figure.layout[`${key}axis${(trace[`${key}axis`] ?? key).slice(1)}`];
     if (key === "z") axis = trace.colorbar;
     if (trace.type === "surface") axis = figure.layout.scene[`${key}axis`];
-    return axis?.title?.text || key;
+    return plain(axis?.title?.text || key);
   };
   /** @type {Part[]} */
   const parts = [];
+  const nested = (/** @type {any} */ values) => Array.isArray(values) && values.length > 0 && values.every(Array.isArray);
   figure.data.forEach((/** @type {any} */ trace, /** @type {number} */ index) => {
-    if (trace.hoverinfo === "skip" || !trace.x || !trace.y) return;
-    const head = axisTitle(trace, "x");
-    const x = cells(trace.x, true);
-    const name = trace.name || `series ${index + 1}`;
-    if (trace.z) {
-      const shown = cells(trace.z.flatMap((/** @type {any} */ row) => [...row]));
-      const columns = x.map((_, i) => trace.z.map((/** @type {any} */ _, /** @type {number} */ j) => shown[j * x.length + i]));
-      columns.unshift(cells(trace.y, true));
+    const { x, y, z, type, hoverinfo } = trace;
+    if (hoverinfo === "skip" || !x || !y || nested(x) || nested(y)) return;
+    const [head, side] = [axisTitle(trace, "x"), axisTitle(trace, "y")];
+    const name = plain(String(trace.name || `series ${index + 1}`));
+    if (GRIDS.includes(type) || figure.drawn) {
+      if (!z) return;
+      const [across, up] = [cells(middles(x, z[0].length), true), cells(middles(y, z.length), true)];
+      const shown = cells(z.flatMap((/** @type {any} */ row) => [...row]));
+      const columns = across.map((_, i) => up.map((_, j) => shown[j * across.length + i]));
       const caption = `${name}: ${axisTitle(trace, "z")}`;
-      parts.push({ caption, head: [`${axisTitle(trace, "y")} ↓ ${head} →`, ...x], columns });
+      parts.push({ caption, head: [`${side} ↓ ${head} →`, ...across], columns: [up, ...columns] });
       return;
     }
-    const key = JSON.stringify([head, x]);
-    if (parts.at(-1)?.key !== key) parts.push({ key, head: [head], columns: [x] });
-    parts.at(-1)?.head.push(`${name}: ${axisTitle(trace, "y")}`);
-    parts.at(-1)?.columns.push(cells(trace.y));
+    if (y.length !== x.length || (z && z.length !== x.length)) return;
+    const first = cells(x, true);
+    const key = JSON.stringify([head, first]);
+    if (parts.at(-1)?.key !== key) parts.push({ key, head: [head], columns: [first] });
+    for (const side of z ? ["y", "z"] : ["y"]) {
+      parts.at(-1)?.head.push(`${name}: ${axisTitle(trace, side)}`);
+      parts.at(-1)?.columns.push(cells(trace[side]));
+    }
   });
   return parts.map(tableOf);
 }
@@ -64,5 +81,5 @@ function tableOf({ caption, head, columns }) {
 export function weighed(title) {
   const [, first, rest] = /** @type {RegExpMatchArray} */ (title.match(/^(.*?(?:\.(?= \p{Lu})|$))(.*)$/su));
   const parts = first.split(/(\([^()]* to [^()]*\))/); // every second is an interval
-  return [...parts.map((part, i) => (i % 2 ? make("small", {}, part) : part)), make("small", {}, rest)];
+  return [...parts.flatMap((part, i) => (i % 2 ? make("small", {}, ...tagged(part)) : tagged(part))), make("small", {}, ...tagged(rest))];
 }

@@ -16,7 +16,7 @@ export const here = script && new URL(".", script.src);
  * From base64 of gzip to bytes.
  * @param {string} text
  */
-export const inflated = async (text) => new Uint8Array(await unzip(await unpacked(text)).arrayBuffer());
+export const inflated = async (text) => new Uint8Array(await unzip(unpacked(text)).arrayBuffer());
 
 /** @typedef {{ done: (seen: any) => void, fail: (error: Error) => void }} Waiting */
 

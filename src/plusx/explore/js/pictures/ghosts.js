@@ -23,6 +23,18 @@ function axisOf({ layout }, trace, side) {
   return axis;
 }
 
+/** @param {any} layout */
+export const isGrouped = ({ barmode = "group" }) => barmode === "group";
+
+/**
+ * Which of the bars at one place are a trace's, where they stand side by side: its own word, or its place in its plot.
+ * @param {any[]} data
+ * @param {number} index
+ */
+export const slotOf = (data, index) =>
+  data[index].offsetgroup ??
+  String(data.slice(0, index).filter(({ type, xaxis, yaxis }) => type === "bar" && xaxis === data[index].xaxis && yaxis === data[index].yaxis).length);
+
 /**
  * The traces of another state, faint, where the present one has the same trace on the same axes.
  * @param {any} present
@@ -37,7 +49,7 @@ export function ghosts(present, other, pinned) {
       now &&
       ["type", "xaxis", "yaxis"].every((key) => now[key] === trace[key]) &&
       ["x", "y"].every((side) => same(axisOf(present, now, side), axisOf(other, trace, side)));
-    const stacked = present.layout.barmode === "stack" && trace.type === "bar";
+    const stacked = ["stack", "relative"].includes(present.layout.barmode) && trace.type === "bar";
     if (!alike || !speaks(trace) || !speaks(now) || stacked || !trace.x || !trace.y) return [];
     const { type, x, y, xaxis, yaxis, mode = "lines", line = {}, marker = {}, opacity = 1, orientation } = trace;
     const own = line.color ?? marker.color;
@@ -47,7 +59,9 @@ export function ghosts(present, other, pinned) {
     if (type === "bar") {
       const edge = { width: 1.5, color: "ink" }; // its own colour would not be seen on a bar
       const empty = { color: "rgba(0,0,0,0)", line: edge };
-      return [{ ...common, orientation, width: trace.width, offsetgroup: String(i), marker: empty }];
+      const place = isGrouped(present.layout) ? { offsetgroup: slotOf(present.data, i) } : {};
+      const { width, offset, base } = trace;
+      return [{ ...common, orientation, width, offset, base, ...place, marker: empty }];
     }
     const { size = 6, symbol } = marker;
     const stroke = { ...line, color, width: Math.min(line.width ?? 2, 1.5), ...(pinned ? { dash: "dot" } : {}) };

@@ -4,7 +4,7 @@ import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
 import { ours } from "../ours.js";
 import { tables } from "../tables.js";
-import { ghosts, speaks } from "./ghosts.js";
+import { ghosts, isGrouped, slotOf, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
 /** @typedef {import("../sources.js").Source} Source */
@@ -52,14 +52,17 @@ export class Plotted {
   /** @type {any} plotly; null until it came */
   plotly = null;
   stale = false;
+  failed = false;
   frame = 0;
 
   /**
    * @param {HTMLElement} root
    * @param {Source} source
    * @param {() => View | null} view what is to be seen; null: nothing yet
+   * @param {(words: string) => void} say what the reader has to know
    */
-  constructor(root, source, view) {
+  constructor(root, source, view, say) {
+    this.say = say;
     this.root = root;
     this.source = source;
     this.view = view;
@@ -115,7 +118,7 @@ export class Plotted {
   composed({ figure: { data, layout }, figure, others }) {
     // A ghost's bars stand where those of its trace do.
     const own = data.map((/** @type {any} */ trace, /** @type {number} */ i) =>
-      trace.type === "bar" && layout.barmode !== "stack" ? { ...trace, offsetgroup: String(i) } : trace,
+      trace.type === "bar" && isGrouped(layout) ? { ...trace, offsetgroup: slotOf(data, i) } : trace,
     );
     const faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
     return { data: [...own, ...faint], layout };
@@ -136,8 +139,9 @@ export class Plotted {
     } catch {
       this.drawn = null; // plotly has other inner steps than was thought
     }
-    if (!leaves || !this.drawn) this.react(next);
+    const anew = !leaves || !this.drawn;
     this.drawn = next;
+    if (anew) this.react(next);
     this.root.classList.remove("px-pending");
     this.root.classList.add("px-live");
   }
@@ -151,6 +155,21 @@ export class Plotted {
     const solid = this.plot._fullLayout?.scene;
     const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
     if (seen) solid.camera = seen;
-    this.plotly.react(this.plot, data, { ...layout, height: this.plot.clientHeight || layout.height }, CONFIG);
+    const sized = { ...layout, height: this.plot.clientHeight || layout.height };
+    if (this.failed) this.say("");
+    this.failed = false;
+    try {
+      Promise.resolve(this.plotly.react(this.plot, data, sized, CONFIG)).catch((error) => this.fail(error));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** @param {any} error plotly's own, on numbers that it cannot place, as those below 1e-308 */
+  fail(error) {
+    this.plotly.purge(this.plot);
+    this.drawn = null;
+    this.failed = true;
+    this.say(`This state could not be drawn (${error.message ?? error}). Its result and its data are right.`);
   }
 }

@@ -1,0 +1,38 @@
+/** The tags that plotly sets in titles and names, as nodes and as plain text, as words.py has them. */
+
+const PAIR = /<(b|i|em|strong|sub|sup|s|u)>(.*?)<\/\1>/s;
+const [LOW, LOWERED] = ["0123456789+-=()aeoxhklmnpst", [..."₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜ"]];
+const [HIGH, RAISED] = ["0123456789+-=()ni", [..."⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ"]];
+
+const cleaned = (/** @type {string} */ text) => text.replace(/<\/?(?:span|a)(?: [^<>]*)?>/g, "").replace(/<br ?\/?>/g, " ");
+
+/**
+ * @param {string} text
+ * @returns {(Node | string)[]}
+ */
+export function tagged(text) {
+  const pair = PAIR.exec(cleaned(text));
+  if (!pair) return [cleaned(text)];
+  const node = document.createElement(pair[1]);
+  node.append(...tagged(pair[2]));
+  return [pair.input.slice(0, pair.index), node, ...tagged(pair.input.slice(pair.index + pair[0].length))];
+}
+
+/**
+ * @param {string} text
+ * @returns {string}
+ */
+export function plain(text) {
+  return cleaned(text).replace(new RegExp(PAIR, "gs"), (_, tag, inner) => moved(plain(inner), tag));
+}
+
+/**
+ * @param {string} text
+ * @param {string} tag
+ */
+function moved(text, tag) {
+  if (tag !== "sub" && tag !== "sup") return text;
+  const [from, to] = tag === "sub" ? [LOW, LOWERED] : [HIGH, RAISED];
+  const letters = [...text];
+  return letters.every((letter) => from.includes(letter)) ? letters.map((letter) => to[from.indexOf(letter)]).join("") : ` ${text}`;
+}

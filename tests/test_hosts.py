@@ -1,0 +1,137 @@
+"""Explorers where a page is not as we wrote it: other hosts, policies, translators, files and builders."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from browser import ROOT, QuietHandler, serve
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from test_offline import KEPT, copied, use  # noqa: F401
+from test_view import CONTROLS, LOADED, PLOTLY, curve, page_of, press, result  # noqa: F401
+
+from plusx.explore.controls import bind
+from plusx.explore.states import DEFAULT, Explorer
+from plusx.explore.static import fragment
+from plusx.sphinx import extension
+
+MODULES = ROOT / "src/plusx/explore/js"
+TRANSLATE = """() => {
+  const walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), texts = [];
+  while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("style, svg")) texts.push(walk.currentNode);
+  for (const text of texts) {
+    const font = document.createElement("font");
+    font.textContent = text.data.replaceAll(/[a-z]+/gi, "mot");
+    text.replaceWith(font);
+  }
+}"""
+
+
+def in_node(script, *arguments):
+    node = Path(sys.executable).with_name("node")
+    done = subprocess.run([node, "--input-type=module", "-e", script, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_page_that_a_browser_translated_keeps_its_links(page_of):  # noqa: F811
+    early = f"<script>addEventListener('DOMContentLoaded', {TRANSLATE})</script>"
+    page, errors = page_of(curve, query="#curve?skip=off&depth=4&kind=tanh", setup=early, **CONTROLS)
+    assert page.locator("[role=alert]").is_hidden() and result(page) == "False 4 tanh"
+    assert page.locator(".px-link").get_attribute("href") == "#curve?skip=off&depth=4&kind=tanh" and errors == []
+
+
+def test_a_policy_without_data_for_connections_does_not_stop_it(page_of):  # noqa: F811
+    policy = """<meta http-equiv="Content-Security-Policy" content="connect-src 'none'">"""
+    page, errors = page_of(curve, setup=policy, **CONTROLS)
+    press(page, "skip")
+    assert result(page) == "False 1 relu" and errors == []
+
+
+def test_a_file_of_its_own_holds_the_script(tmp_path, open_page):
+    body = fragment(Explorer(curve, bind(curve, CONTROLS), DEFAULT))
+    ours = (extension.EXPLORE / "built" / "explore.js").read_text()
+    scripts = ["<script>" + text.replace("</script", r"<\/script") + "</script>" for text in (PLOTLY.read_text(), ours)]
+    html = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>One</title><main>{body}</main>{"".join(scripts)}'
+    )
+    (tmp_path / "one.html").write_text(html, encoding="utf8")
+    page, foreign, errors = open_page((tmp_path / "one.html").as_uri(), solid=False)
+    page.wait_for_function(LOADED)
+    press(page, "skip")
+    assert result(page) == "False 1 relu" and foreign == [] and errors == []
+
+
+def test_a_link_opens_the_fold_that_it_leads_into(page_of):  # noqa: F811
+    folded = "<script>addEventListener('DOMContentLoaded', () => { const fold = document.createElement('details'); \
+      const main = document.querySelector('main'); fold.append(...main.childNodes); main.append(fold); })</script>"
+    page, _ = page_of(curve, query="#curve?skip=off", setup=folded, drawn=False, **CONTROLS)
+    page.wait_for_function("document.querySelector('details').open")
+    assert result(page) == "False 1 relu"
+
+
+def test_a_slider_over_a_slow_function_asks_once_at_a_time_and_then_for_the_newest():
+    assert in_node(f"""
+      import {{ Kernel }} from "{(MODULES / "sources.js").as_uri()}";
+      const sent = [], kernel = new Kernel({{ on() {{}}, send: ({{ state }}) => sent.push(state[0]) }}, null);
+      for (let value = 0; value < 26; value++) kernel.ask([value]);
+      const before = [...sent];
+      await kernel.hear({{ state: [0], error: "no figure" }}, []);
+      await kernel.hear({{ state: [25], error: "no figure" }}, []);
+      kernel.ask([7]);
+      console.log(JSON.stringify([before, sent]));""") == [[0], [0, 25, 7]]
+
+
+def test_dark_is_told_by_a_colours_own_numbers():
+    pairs = (
+        "rgb(34, 38, 46)",
+        "rgba(230, 232, 235, 0.9)",
+        "color(srgb 0.1 0.1 0.1)",
+        "color(display-p3 0.9 0.9 0.9 / 1)",
+    )
+    colours = [*pairs, "oklch(0.3 0.1 90)", "oklab(0.9 0 0)", "lab(20 0 0)", "lch(90 1 1)"]
+    told = in_node(f"""
+      import {{ isLight }} from "{(MODULES / "host.js").as_uri()}";
+      console.log(JSON.stringify(JSON.parse(process.argv[1]).map(isLight)));""", json.dumps(colours))  # fmt: skip
+    assert told == [False, True, False, True, False, True, False, True]
+
+
+class Redirecting(QuietHandler):
+    """As `npx serve` and others: `a.html` is sent on to `a`, which it answers with the file."""
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        if path.endswith(".html"):
+            self.send_response(301)
+            self.send_header("Location", re.sub(r"(index)?\.html$", "", path))
+            self.end_headers()
+            return
+        if Path(self.directory, path.lstrip("/") + ".html").exists():
+            self.path = f"{path}.html"
+        super().do_GET()
+
+
+def test_a_kept_book_opens_where_addresses_lose_their_html(site, tmp_path, open_page):
+    shutil.copytree(site, tmp_path / "site", ignore=shutil.ignore_patterns("*.onnx", "*.wasm"))
+    from offline import offer_to_keep
+
+    offer_to_keep(tmp_path / "site")
+    with serve(tmp_path / "site", Redirecting) as url:
+        page, _, _ = open_page(f"{url}/", solid=True)
+        use(page, "Keep the book on this device", KEPT)
+    for address in ("chapters/glossary.html", "chapters/glossary", "index.html"):
+        page.goto(f"{url}/{address}")
+        assert page.locator("h1").count() > 0, address
+
+
+def test_one_page_of_two_with_explorers_of_one_name_is_refused(monkeypatch):
+    tag = '<div class="plusx-explore" id="explore-slope">'
+    document = nodes.container("", *(nodes.raw("", tag, format="html") for _ in range(2)))
+    with pytest.raises(ExtensionError, match="index, with all that it holds, has two explorers called 'slope'"):
+        extension._check_ids(SimpleNamespace(), document, "index")
+    extension._check_ids(SimpleNamespace(), nodes.container("", nodes.raw("", tag, format="html")), "index")
