@@ -15,7 +15,7 @@ from plusx.explore.figures import normalise
 from plusx.explore.saved import saved
 from plusx.explore.states import DEFAULT, Explorer
 from plusx.explore.static import as_seen, fragment
-from plusx.show import along, carpet, dots, fold, river, threads, waterfall
+from plusx.show import along, carpet, dots, fanned, fold, river, threads, waterfall
 
 LAYERS = range(1, 7)
 D = "[...document.querySelectorAll('.px-plot .px-threads')].map((line) => line.getAttribute('d'))"
@@ -60,6 +60,16 @@ def test_all_states_share_one_direction_and_a_state_reads_through_its_norm():
     apart = normed - normed.mean(-2, keepdim=True)
     _, _, directions = np.linalg.svd(apart.reshape(-1, 4).numpy())
     np.testing.assert_allclose(np.abs(found.numpy()), np.abs(normed.numpy() @ directions[0]), atol=1e-9)
+
+
+def test_a_fan_that_is_turned_and_moved_stays_as_wide_and_nobody_in_it_changes_sides():
+    rng = torch.Generator().manual_seed(0)
+    inputs, sizes = torch.linspace(-1, 1, 9).double(), [1.0, 2.0, 0.25, 0.25]
+    ways = torch.nn.functional.normalize(torch.randn(4, 5, generator=rng).double(), dim=1)
+    ways[3] = -ways[2]  # even if it is turned round
+    states = torch.stack([size * inputs[:, None] * way + 7 * way.flip(0) for size, way in zip(sizes, ways)])
+    torch.testing.assert_close(fanned(states), torch.tensor(sizes).double()[:, None] * inputs)
+    assert not fanned(torch.zeros(2, 3, 4)).any()
 
 
 def drawn(grid, kind="threads", span=(-1, 1), **more):

@@ -174,4 +174,4 @@ def fanned(states):
     apart, sizes, _ = torch.linalg.svd(states - states.mean(1, keepdim=True), full_matrices=False)
     heights = apart[:, :, 0] * sizes[:, :1]
     turns = torch.cat([heights[:1, -1:], (heights[:-1] * heights[1:]).sum(1, keepdim=True)])  # each as the one before
-    return heights * turns.sign().cumprod(0)
+    return heights * torch.where(turns < 0, -1.0, 1.0).cumprod(0)

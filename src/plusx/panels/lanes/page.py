@@ -150,7 +150,7 @@ def drawings(look):
 def pack(runs):
     """All numbers in 16 bits, the low bytes, then the high ones, which compress better apart.
 
-    A loss, a gradient and a branch by its logarithm, from 1e-12 to 1e12, with 65535 for what is not a number; what is
+    A loss, a gradient and a branch by its logarithm, from 1e-24 to 1e24, with 65535 for what is not a number; what is
     seen from -4 to 4.
     """
     words = []
@@ -163,7 +163,7 @@ def pack(runs):
 
 
 def logarithm(x):
-    words = ((x.clamp(1e-12, 1e12).log10() + 12) / 24 * 65534).round()
+    words = ((x.clamp(1e-24, 1e24).log10() + 24) / 48 * 65534).round()
     return torch.where(x.isfinite(), words, 65535)
 
 

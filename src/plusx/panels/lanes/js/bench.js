@@ -29,7 +29,7 @@ export class Bench extends Results {
     };
     this.lossPicture = picture("Loss of each step (thin), and mean of the last 20");
     const each = setup.kind === "stack" ? "block" : "branch";
-    this.gradientPicture = picture(`Gradient of the weights, by ${each}`);
+    this.gradientPicture = picture(`Gradient of the state, by ${each}`);
     this.branchPicture = picture(`Branch over stream, by ${each}`);
     this.functionPicture = picture("");
     this.planes = NAMES.map((name) => picture(`Lane ${name}: where it sees which spiral`, "ln-picture ln-plane"));

@@ -13,7 +13,7 @@ export class Kept {
       at += count;
       return words.subarray(at - count, at).map(scale);
     };
-    const power = (word) => (word === 65535 ? NaN : 10 ** ((word / 65534) * 24 - 12));
+    const power = (word) => (word === 65535 ? NaN : 10 ** ((word / 65534) * 48 - 24));
     const pictures = kept / every;
     const sizes = { line: 128, spirals: 1024, signals: 1, sort: 1 };
     const runs = presets.map(({ task }) => NAMES.map(() => ({
