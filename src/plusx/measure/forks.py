@@ -66,6 +66,7 @@ class Cuts(Switches):
         if a.shape != b.shape:
             a, b = torch.broadcast_tensors(a, b)
         x, f = (b, a) if stream else (a, b)
+        before, stood = list(self.rows), x
         kinds = [kind for cut, kind in self.cuts if cut == at]
         if not self.grows:
             self.sizes[at] = len(x) if x.ndim else 0
@@ -73,11 +74,14 @@ class Cuts(Switches):
             raise _Unfit(f"the batch has another length in {place.module}, {place.line}")
         else:
             x, f = (_widened(end, self.sizes[at], len(self.rows)) for end in (x, f))
+            stood = x
         if kinds and self.grows:
             self.rows += [(at, kind) for kind in kinds]
             x, f = self._grown(x, f, self.sizes[at], kinds)
         elif kinds:
             x, f = KINDS[kinds[0]](x, f)
+        if self.look:
+            self.look(before, at, "stream", stood.detach())
         self.added = at
         instead = (f, x) if stream else (x, f)
         return None if instead[0] is a and instead[1] is b else instead
@@ -112,7 +116,7 @@ class _Sums(TorchFunctionMode):
         if cuts.added is not None:
             at, cuts.added, self.total = cuts.added, None, total
             if cuts.look:
-                cuts.look(cuts.rows, at, total.detach())
+                cuts.look(cuts.rows, at, "sum", total.detach())
         return total
 
 
@@ -135,7 +139,8 @@ def _as_many(given, rows):
 def losses(gates, loss, cuts, look=None, megabytes=256):
     """The loss with each of these cuts, (len(cuts),), float64, and in words how they were computed.
 
-    cuts: pairs (addition, one of `KINDS`). look: called with (rows, addition, sum), as each sum is there.
+    loss: runs the model, and may give several numbers, (n,), for (len(cuts), n). cuts: pairs (addition, one of `KINDS`).
+    look: called with (rows, addition, "stream" or "sum", that), before and after each.
     A pass holds so many cuts as fit into so many megabytes. It ends behind the part of the model that has all
     additions; from there on each row goes alone, so a loss sees one. Whether a part takes a batch that grows is found
     out by comparing one row with a run of its own; where it does not, each cut has a run of its own, under the same
@@ -145,7 +150,7 @@ def losses(gates, loss, cuts, look=None, megabytes=256):
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _forked(gates, loss, sorted(cuts), look, megabytes, found, said)
-    return torch.tensor([found[cut] for cut in cuts], dtype=torch.float64), " ".join(said)
+    return torch.stack([found[cut] for cut in cuts]), " ".join(said)
 
 
 def _forked(gates, loss, cuts, look, megabytes, found, said):
@@ -157,7 +162,7 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
     alone = Cuts(gates, trial[:1])
     alone.within = ".".join(common)
     with alone, _outputs(gates.model, paths) as given:
-        found[trial[0]] = float(_run(gates, loss))
+        found[trial[0]] = _numbers(_run(gates, loss))
     path = next((path for path in paths if len(given[path]) == 1), None)
     name = f"`{path}`" if path else type(gates.model).__name__
     try:
@@ -184,7 +189,7 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
         said.append(f"{name}: {len(cuts)} cuts in a run each, for it takes no batch that grows ({why}).")
         for cut in cuts:
             with Cuts(gates, [cut], look):
-                found[cut] = float(_run(gates, loss))
+                found[cut] = _numbers(_run(gates, loss))
 
 
 def _rows(gates, loss, path, group, look, sizes, whole):
@@ -208,12 +213,16 @@ def _rows(gates, loss, path, group, look, sizes, whole):
         except Exception:
             lost = [alone([leaf[row] for leaf in stacked]) for row in range(len(here))]
         for row, cut in enumerate(here):
-            yield cut, float(lost[row]), rebuilt([leaf[row] for leaf in stacked])
+            yield cut, _numbers(lost[row]), rebuilt([leaf[row] for leaf in stacked])
 
 
 def _run(gates, loss):
     with same_draws(gates.model):
         return loss()
+
+
+def _numbers(lost):
+    return torch.as_tensor(lost).detach().double().cpu()
 
 
 def same_draws(model):

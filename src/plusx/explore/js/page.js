@@ -9,7 +9,7 @@ import { decode, statesOf, unpacked } from "./states.js";
 /** @typedef {HTMLElement & {explorer?: import("./explorer.js").Explorer | null}} Root */
 
 const script = /** @type {HTMLScriptElement} */ (document.currentScript);
-const here = new URL(".", script.src);
+const here = new URL(".", script.src || location.href); // a script inside its page has no address
 const { plotly: whole } = script.dataset; // all of plotly in one file, where the book has no bundles
 
 /** @param {Root} root */
