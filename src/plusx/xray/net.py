@@ -15,7 +15,7 @@ from ..measure.asked import as_found, watched
 from ..measure.forks import losses
 from . import page, rules
 
-THREADS = 40  # at most, of what there are more: evenly chosen
+THREADS = 32  # at most, of what there are more: evenly chosen
 CUTS = ("skip", "branch")
 
 
@@ -205,12 +205,12 @@ class _Drawn:
 
     def __init__(self, ids, names, says):
         self.ids, self.given, self.says = ids, names, says
-        self.stages, self.constant, self.sizes, self.giants, self.alike, self.heights = [], [], [], [], [], None
+        self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
+        self.left, self.first, self.heights = [], None, None
 
     def before(self, at, stream, branch):
         """How much of the branch's square its mean is."""
-        kept = 1 if branch.ndim == 4 else branch.ndim - 1
-        branch = branch.double().movedim(kept, -1).flatten(0, -2)
+        branch = _rows(branch)
         self.constant.append((branch.mean(0).square().sum() / branch.square().sum(-1).mean()).item())
 
     def look(self, rows, at, when, state):
@@ -236,6 +236,11 @@ class _Drawn:
         others = state.abs()[state != 0].median().item() if state.any() else 1.0
         self.giants.append((state.abs().max().item() / others, [each.item() for each in place]))
         self.alike.append(_alike(state))
+        rows = _rows(state)
+        apart = rows - rows.mean(0)
+        self.first = apart if self.first is None else self.first
+        same = apart.shape == self.first.shape and len(apart) > 1
+        self.left.append(torch.cosine_similarity(self.first.flatten(), apart.flatten(), 0).item() if same else torch.nan)
 
     def _names(self, what, which):
         if self.given is not None and len(self.given) > max(which):
@@ -260,7 +265,14 @@ class _Drawn:
                 stage.heights[cut] = torch.stack(own)
 
     def told(self):
-        return {"size": self.sizes[1:], "alike": self.alike[1:], "giant": [ratio for ratio, _ in self.giants[1:]]}
+        giants = [ratio for ratio, _ in self.giants[1:]]
+        return {"size": self.sizes[1:], "left of x": self.left[1:], "alike": self.alike[1:], "giant": giants}
+
+
+def _rows(state):
+    """Its tokens, places or samples, each with its features: (all of them, d)."""
+    state = state.double() if state.ndim > 1 else state.double().reshape(1, -1)
+    return (state.movedim(1, -1) if state.ndim == 4 else state).flatten(0, -2)
 
 
 def _threads(state, rows):

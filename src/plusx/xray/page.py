@@ -77,8 +77,9 @@ def _figure(x, stage, by_name, span, cut):
     count = len(stage.heights[None]) - 1
     last = stage.first + count
     start = "start" if not stage.first else f"into addition {stage.first + 1}"
+    step = (span[1] - span[0]) / (TALL // 2)  # two pixels
     figure = threads(
-        stage.heights[by_name[cut]], title(x, by_name[cut]), span, stage.names, size=TALL,
+        (stage.heights[by_name[cut]] / step).round() * step, title(x, by_name[cut]), span, stage.names, size=TALL,
         ends=(start, f"after addition {last}"), skip=("cut", cut), branch=("cut", cut),
     )  # fmt: skip
     return figure | dict(first=stage.first)
@@ -134,7 +135,7 @@ def written(x, book=None):
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{name}: X-ray</title>
 <style>{looks}
-{LOOKS}</style></head><body><main>
+{LOOKS}</style></head><body data-theme="auto"><main>
 <h1>{name}: {len(x.places)} residual additions</h1>
 <p>Asked with {html.escape(x.inputs)}. A cut's cost is a difference of: {html.escape(x.measure)}.</p>
 <h2>What is remarkable</h2>{found}
