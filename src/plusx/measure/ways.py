@@ -1,0 +1,169 @@
+"""Ways: which operand of an addition is the stream, by the ways back to what both operands come from.
+
+Here lives the rule, over autograd's graph; how additions are met and gated lives in `gates`.
+"""
+
+import re
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+_CARRY = re.compile(  # hands on what it is given, each number by itself, or only moved; with weights, by gains
+    "Add|Sub|Rsub|Mul|Div|Lerp|Where|Maximum|Minimum|Cat|Stack|CopySlices|Index|Scatter|Slice|Select|Masked|Prelu"
+    "|(Native|Fused|Cudnn|Miopen).*Norm|RmsNorm|Pow|Atan2|Hypot|Copy(?!Slices)"
+)
+_MIX = re.compile("(Add|Badd|Addb)?b?mm|Addm|Mv|Dot|Convolution|Linear|.*Attention|.*Rnn", re.I)
+_BLEND = re.compile("Fft|.*Pool")  # weighs nothing, yet makes one number of many
+_BENT = re.compile(".*(elu|sigmoid|silu|swish|mish|tanh|soft|attention|act)|Expm?1?B|Log|Sin|Cos|Erf|Clamp|Abs", re.I)
+_LOOKED_UP = re.compile("Embedding|Index|Gather")
+_PARTS = re.compile("Split|UnsafeSplit|Unbind")  # one node with an output for each part
+_PART = re.compile("Select|Slice")
+_ITEMS = re.compile("Select|Unbind")  # a word of a sentence, not some features of all words
+
+
+class Verdict(NamedTuple):
+    """stream: which operand, or None. why: what speaks against it, or None. doubtful: the stream is changed by weights.
+
+    branch: the vertices of the other's own. common: where the stream's way ends. linear: no bend in the branch.
+    """
+
+    stream: int | None
+    why: str | None
+    doubtful: bool = False
+    gains: bool = False
+    branch: frozenset = frozenset()
+    common: int | None = None
+    linear: bool = False
+
+
+class Ways:
+    """Autograd's nodes as numbers, each larger than what it comes from; weights are left out where data comes along."""
+
+    def __init__(self, weights):
+        self.weights, self.at, self.parts = weights, {}, {}
+        self.names, self.before, self.mixes, self.weighs, self.bare = [], [], [], [], []
+
+    def vertex(self, edge):
+        """The number of a tensor's gradient edge."""
+        node, output = edge[:2]
+        todo = [node]
+        while todo:
+            if (node := todo[-1]) in self.at:
+                todo.pop()
+            elif new := [each for each, _ in node.next_functions if each is not None and each not in self.at]:
+                todo += new
+            else:
+                self._add(todo.pop())
+        return self._output(*edge[:2])
+
+    def _output(self, node, output):
+        vertex = self.at[node]
+        if _PARTS.match(self.names[vertex]):
+            return self._part((vertex, output), self.names[vertex], (vertex,))
+        return vertex
+
+    def _part(self, key, name, before):
+        if key not in self.parts:
+            self.parts[key] = self._append(f"{name} part", before)
+        return self.parts[key]
+
+    def _add(self, node):
+        name = node.name()
+        before = [self._output(*edge) for edge in node.next_functions if edge[0] is not None]
+        data = tuple(each for each in before if not self.bare[each])
+        if _PART.match(name) and data:  # the same slice twice is one
+            where = tuple(getattr(node, f"_saved_{each}", None) for each in ("dim", "start", "end", "step", "index"))
+            self.at[node] = self._part((data, name, where), name, data)
+            return
+        mixes = bool(_MIX.match(name)) or (len(before) > 1 and not _CARRY.match(name))
+        weighs, bare = bool(before and len(data) < len(before)), node in self.weights or bool(before and not data)
+        if bare and before and (mixes or _LOOKED_UP.match(name)):
+            bare, data = False, () if _LOOKED_UP.match(name) else tuple(before)
+        self.at[node] = self._append(name, tuple(before) if bare else data, mixes and not bare, weighs, bare)
+
+    def _append(self, name, before, mixes=False, weighs=False, bare=False):
+        self.names.append(name)
+        self.before.append(before)
+        self.mixes.append(mixes)
+        self.weighs.append(weighs)
+        self.bare.append(bare)
+        return len(self.names) - 1
+
+    def root(self, vertex):
+        """Back from a vertex as long as it is made of one alone, unmixed."""
+        while len(self.before[vertex]) == 1 and not self.mixes[vertex]:
+            (vertex,) = self.before[vertex]
+        return vertex
+
+    def bends(self, vertices):
+        return any(_BENT.match(self.names[each]) for each in vertices)
+
+    def blends(self, vertices):
+        return any(self.mixes[each] or _BLEND.match(self.names[each]) for each in vertices)
+
+    def told(self, a, b, alike=True):
+        """The verdict on a + b, two vertices. alike: they have one shape."""
+        marks, own = self._apart(a, b)
+        ways = [self._way(end, side, marks) for end, side in zip((a, b), own)]
+        if None in ways:
+            return Verdict(None, "nothing that both come from")
+        if ways[0][0] == ways[1][0]:
+            return Verdict(None, "neither way back to what both come from is the shorter")
+        stream = int(ways[1][0] < ways[0][0])
+        ((mixed, _), way, common), other = ways[stream], ways[1 - stream][0][0]
+        branch = own[1 - stream]
+        entries = [each for each in branch if common in self.before[each]]
+        parts = bool(way) and all(self._is_part(each) for each in [*entries, way[0]])
+        why, gains = None, not mixed and any(self.weighs[each] for each in way)
+        if not self.blends(branch):
+            why = "the branch takes each number by itself"
+        elif parts and entries and (not other or all(_ITEMS.match(self.names[each]) for each in [*entries, way[0]])):
+            why = "two items of one tensor"
+        elif mixed and not (alike and other > mixed and self.bends(branch) and not self.bends(way)):
+            why = "both sides mix what they come from"
+        doubtful = bool(mixed or gains or (parts and entries))
+        return Verdict(stream, why, doubtful, gains, frozenset(branch), common, not self.bends(branch))
+
+    def _is_part(self, vertex):
+        return bool(_PART.match(self.names[vertex])) or self.names[vertex].endswith(" part")
+
+    def _apart(self, a, b):
+        """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both; what is behind one alone, latest first."""
+        marks = {a: 1}
+        marks[b] = marks.get(b, 0) | 2
+        heap, own, waiting = sorted(-each for each in marks), ([], []), 2 * (a != b)
+        while waiting:
+            vertex = -heappop(heap)
+            mark = marks[vertex]
+            if mark != 3:
+                waiting -= 1
+                own[mark - 1].append(vertex)
+            for each in self.before[vertex]:
+                seen = marks.get(each, 0)
+                if not seen:
+                    marks[each] = mark
+                    heappush(heap, -each)
+                    waiting += mark != 3
+                elif seen | mark != seen:
+                    marks[each] = 3
+                    waiting -= 1
+        return marks, own
+
+    def _way(self, start, own, marks):
+        """The shortest way back from `start` to what both have: ((how often it mixes, steps), vertices, its end)."""
+        if marks[start] == 3:
+            return (0, 0), [], start
+        far, after = {start: (0, 0)}, {}
+        for vertex in own:
+            one_on = far[vertex][0] + self.mixes[vertex], far[vertex][1] + 1
+            for each in self.before[vertex]:
+                if each not in far or one_on < far[each]:
+                    far[each], after[each] = one_on, vertex
+        ends = [each for each in after if marks[each] == 3]
+        if not ends:
+            return None
+        end = min(ends, key=lambda each: far[each])
+        way, vertex = [], end
+        while vertex != start:
+            vertex = after[vertex]
+            way.append(vertex)
+        return far[end], way, end
