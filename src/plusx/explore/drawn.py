@@ -271,9 +271,7 @@ def _part(part: str, given, controls, layers: range, where: str):
             "you like, 'all'."
         ) from None
     offs = [value in (cut, "all", f"all {part}s" if part == "skip" else f"all {part}es") for cut in cuts]
-    return name, {
-        layer: (not off, index[0] if off else here) for layer, off, here in zip(layers, offs, index[1:])
-    }
+    return name, {layer: (not off, index[0] if off else here) for layer, off, here in zip(layers, offs, index[1:])}
 
 
 def piece(layer: int, parts: dict, of: str = "") -> str:

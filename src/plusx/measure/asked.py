@@ -95,7 +95,7 @@ class _Watched(Cuts):
             stream, branch = (b, a) if self.streams[place] else (a, b)
             size = (norms(branch.double()) / norms(stream.double())).item()
             edge = get_gradient_edge(stream) if stream.requires_grad else None
-            at = self.places.index(place)
+            at = self.at[place]
             self.seen[at] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
             if self.before:
                 self.before(at, stream.detach(), branch.detach())

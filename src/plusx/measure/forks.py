@@ -45,9 +45,10 @@ class Cuts(Switches):
     """
 
     def __init__(self, gates, cuts, look=None, sizes=None):
-        super().__init__(gates.model, gates.streams, gates.times)
+        super().__init__(gates.model, gates.streams, gates.times, gates.joined, gates.told, gates.never)
         self.cuts, self.look, self.sizes, self.grows = cuts, look, sizes or {}, sizes is not None
         self.rows, self.within, self.largest = [None] if self.grows or not cuts else list(cuts), "", 0
+        self.running = []
 
     def __enter__(self):
         self.added = None
@@ -59,13 +60,16 @@ class Cuts(Switches):
         self.sums.__exit__(*error)
 
     def meet(self, place, a, b):
-        if place not in self.streams:
+        if place not in self.at:
             return super().meet(place, a, b)
-        at, stream = self.places.index(place), self.streams[place]
+        at, stream = self.at[place], self.streams[self.joined.get(place, place)]
         self.waiting.discard(place)
         if a.shape != b.shape:
             a, b = torch.broadcast_tensors(a, b)
         x, f = (b, a) if stream else (a, b)
+        if place in self.joined:
+            f = self._rest(at, f)
+            return (f, x) if stream else (x, f)
         before, stood = list(self.rows), x
         kinds = [kind for cut, kind in self.cuts if cut == at]
         if not self.grows:
@@ -85,6 +89,15 @@ class Cuts(Switches):
         self.added = at
         instead = (f, x) if stream else (x, f)
         return None if instead[0] is a and instead[1] is b else instead
+
+    def _rest(self, at, f):
+        """What is added to a sum that has begun, of a branch that comes in several steps: cut in the same rows."""
+        own = self.sizes[at] if f.ndim else 0
+        f = _widened(f, own, len(self.rows)) if own else f
+        mine = [
+            KINDS[cut[1]](f, part)[1] if cut and cut[0] == at else part for cut, part in zip(self.rows, f.split(own))
+        ]
+        return torch.cat(mine)
 
     @staticmethod
     def _grown(x, f, own, kinds):
@@ -111,7 +124,7 @@ class _Sums(TorchFunctionMode):
             if wide is None:
                 raise
             total = func(*wide[0], **wide[1])
-        if isinstance(total, torch.Tensor) and cuts.running and cuts.running[-1].startswith(cuts.within):
+        if isinstance(total, torch.Tensor) and cuts.running and cuts.running[-1][0].startswith(cuts.within):
             cuts.largest = max(cuts.largest, total.nbytes)
         if cuts.added is not None:
             at, cuts.added, self.total = cuts.added, None, total
@@ -169,11 +182,12 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
         if path is None:
             raise _Unfit("it runs more than once")
         whole, rest = given[path][0], cuts[len(trial) :]
+        rough = max((torch.finfo(p.dtype).eps for p in gates.model.parameters() if p.is_floating_point()), default=0)
         size = max(int(megabytes / (alone.largest * AT_ONCE * 1e-6)) - 1, 1)
         groups = [trial, *(rest[at : at + size] for at in range(0, len(rest), size))]
         for group in groups:
             for cut, lost, output in _rows(gates, loss, path, group, look, alone.sizes, whole):
-                if cut == trial[0] and not (_close(lost, found[cut]) and _close(output, whole)):
+                if cut == trial[0] and not _close((lost.ravel()[0], output), (found[cut].ravel()[0], whole), rough):
                     raise _Unfit("a row comes out otherwise than in a run of its own")
                 found[cut] = lost
         said.append(f"{name}: {len(cuts)} cuts in {len(groups)} passes.")
@@ -277,7 +291,9 @@ def _stacked(grown, whole, rows):
             if over or each.shape[1:] != like.shape[1:]:
                 raise _Unfit(f"of {tuple(like.shape)} it makes {tuple(each.shape)}")
             each = each.reshape(count, *like.shape)
-            stacked[at] = each[rows[0] : rows[-1] + 1] if rows[-1] < count else each[[row * (row < count) for row in rows]]
+            stacked[at] = (
+                each[rows[0] : rows[-1] + 1] if rows[-1] < count else each[[row * (row < count) for row in rows]]
+            )
 
     def rebuilt(own):
         own = dict(zip(stacked, own))
@@ -286,12 +302,14 @@ def _stacked(grown, whole, rows):
     return list(stacked.values()), rebuilt
 
 
-def _close(found, wanted):
-    """Whether two results are one but for rounding."""
+def _close(found, wanted, rough):
+    """Whether two results are one but for rounding, in numbers as rough as the model's."""
     for a, b in zip(tree_flatten(found)[0], tree_flatten(wanted)[0]):
         if isinstance(a, float | torch.Tensor):
             a, b = torch.as_tensor(a), torch.as_tensor(b)
-            room = torch.finfo(b.dtype).eps ** 0.5 if b.is_floating_point() else 0
-            if not torch.allclose(a, b, rtol=room, atol=room * b.abs().nan_to_num(posinf=0).max().item(), equal_nan=True):
+            room = max(torch.finfo(b.dtype).eps, rough) ** 0.5 if b.is_floating_point() else 0
+            if not torch.allclose(
+                a, b, rtol=room, atol=room * b.abs().nan_to_num(posinf=0).max().item(), equal_nan=True
+            ):
                 return False
     return True

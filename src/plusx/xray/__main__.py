@@ -48,7 +48,11 @@ def main(words=None):
         found = xray(**given, megabytes=asked.megabytes)
         found.save(asked.o)
     except (OSError, ValueError, ImportError, AttributeError, TypeError) as error:
-        sys.exit(f"xray: nothing was written. {error}".replace("xray: nothing was written. xray:", "xray: nothing was written."))
+        sys.exit(
+            f"xray: nothing was written. {error}".replace(
+                "xray: nothing was written. xray:", "xray: nothing was written."
+            )
+        )
     print(found)
     print(f"written: {asked.o}")
 

@@ -67,7 +67,10 @@ class Xray:
             | {name: None if math.isnan(each[at]) else each[at] for name, each in self.asked.items()}
             for at, place in enumerate(self.places)
         ]
-        says = {rules.name_of(cut): [dict(says=words, share=share) for words, share in each] for cut, each in self.says.items()}
+        says = {
+            rules.name_of(cut): [dict(says=words, share=share) for words, share in each]
+            for cut, each in self.says.items()
+        }
         said = [dict(rule=rule, says=sentence, chapter=chapter) for rule, sentence, chapter in self.sentences]
         return dict(net=self.net, inputs=self.inputs, measure=self.measure, whole=self.whole, remarkable=said,
                     additions=places, says=says, made=self.how)  # fmt: skip
@@ -135,7 +138,7 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
         f"torch {torch.__version__}, Python {platform.python_version()}, {weights.dtype}, {weights.device.type}, "
         f"{'training' if model.training else 'evaluation'} mode, random numbers from seed {torch.initial_seed()}.",
     ]
-    unseen = [str(each) for each in getattr(gates, "passed_over", [])]
+    unseen = list(dict.fromkeys(f"{line} in {module or 'the model'} ({why})" for module, line, why in gates.told))
     return Xray(
         f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
         {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
@@ -240,12 +243,20 @@ class _Drawn:
         apart = rows - rows.mean(0)
         self.first = apart if self.first is None else self.first
         same = apart.shape == self.first.shape and len(apart) > 1
-        self.left.append(torch.cosine_similarity(self.first.flatten(), apart.flatten(), 0).item() if same else torch.nan)
+        self.left.append(
+            torch.cosine_similarity(self.first.flatten(), apart.flatten(), 0).item() if same else torch.nan
+        )
 
     def _names(self, what, which):
         if self.given is not None and len(self.given) > max(which):
             return [str(self.given[at]) for at in which]
-        if what == "token" and self.says and self.ids is not None and self.ids.ndim == 2 and self.ids.shape[1] > max(which):
+        if (
+            what == "token"
+            and self.says
+            and self.ids is not None
+            and self.ids.ndim == 2
+            and self.ids.shape[1] > max(which)
+        ):
             return [str(self.says(int(self.ids[0, at]))) for at in which]
         return [f"{what} {at + 1}" for at in which]
 
@@ -313,7 +324,13 @@ def _farthest(states):
 
 def _alike(state):
     """The mean cosine of two samples, or of two tokens of the first, without the three loudest of 32 features or more."""
-    rows = state.double().flatten(1) if state.ndim in (2, 4) else state[0].double().flatten(0, -2) if state.ndim > 2 else None
+    rows = (
+        state.double().flatten(1)
+        if state.ndim in (2, 4)
+        else state[0].double().flatten(0, -2)
+        if state.ndim > 2
+        else None
+    )
     if rows is None or len(rows) < 2:
         return torch.nan
     if rows.shape[1] >= 32:

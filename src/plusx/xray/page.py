@@ -58,7 +58,9 @@ def cuts(x):
 def functions(x):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
-    return [_function(x, stage, f"your_net{f'_stage_{at + 1}' * (at > 0)}", by_name) for at, stage in enumerate(x.stages)]
+    return [
+        _function(x, stage, f"your_net{f'_stage_{at + 1}' * (at > 0)}", by_name) for at, stage in enumerate(x.stages)
+    ]
 
 
 def _function(x, stage, name, by_name):
@@ -92,7 +94,11 @@ def title(x, cut):
         return f"The whole net, {x.measure}: {rules.number(x.whole)}.{says}"
     at, kind = cut
     cost = x.asked[f"no {kind}"][at]
-    worse = "nothing changes" if abs(cost) < rules.least(x) else f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}"
+    worse = (
+        "nothing changes"
+        if abs(cost) < rules.least(x)
+        else f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}"
+    )
     return f"Without the {kind} of addition {at + 1}, {worse}.{says}"
 
 
@@ -124,7 +130,8 @@ def written(x, book=None):
     looks = "".join((folder / name).read_text("utf8") for name in ("explore.css", "diagram.css"))
     script = (folder / "built" / "explore.js").read_text("utf8")
     pictures = "".join(
-        f"<h3>Additions {stage.first + 1} to {stage.first + len(stage.heights[None]) - 1}: {tuple(stage.shape)}</h3>" * many
+        f"<h3>Additions {stage.first + 1} to {stage.first + len(stage.heights[None]) - 1}: {tuple(stage.shape)}</h3>"
+        * many
         + fragment(each)
         for stage, each, many in zip(x.stages, explorers(x), [len(x.stages) > 1] * len(x.stages))
     )

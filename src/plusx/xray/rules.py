@@ -148,13 +148,19 @@ def constants(x):
 def silent(x):
     """Branches smaller than SILENT beside their stream."""
     found = [at for at, ratio in enumerate(x.asked["branch / stream"]) if ratio < SILENT]
-    return f"Branches that do nothing at all, for what they add is 0 beside the stream: {several(found)}." if found else None
+    return (
+        f"Branches that do nothing at all, for what they add is 0 beside the stream: {several(found)}."
+        if found
+        else None
+    )
 
 
 def idle(x):
     """Additions of which neither cut changes the loss, though their branch is not 0."""
     pairs = zip(x.asked["no skip"], x.asked["no branch"], x.asked["branch / stream"])
-    found = [at for at, (a, b, ratio) in enumerate(pairs) if abs(a) < least(x) and abs(b) < least(x) and ratio >= SILENT]
+    found = [
+        at for at, (a, b, ratio) in enumerate(pairs) if abs(a) < least(x) and abs(b) < least(x) and ratio >= SILENT
+    ]
     if not found:
         return None
     return f"Additions whose cuts change nothing, neither the skip's nor the branch's, as if nothing read them: {several(found)}."
