@@ -267,8 +267,8 @@ def _part(part: str, given, controls, layers: range, where: str):
     except (ExploreError, StopIteration, TypeError, ValueError):
         raise ExploreError(
             f"explore: {where}: the wire's {part} is {given!r}; give (control, value), of a control whose options are "
-            f"'none', the layers {layers[0]} to {layers[-1]} (or '{part} {layers[0]}' to '{part} {layers[-1]}') and, if "
-            "you like, 'all'."
+            f"'none', the layers {layers[0]} to {layers[-1]} (or '{part} {layers[0]}' to '{part} {layers[-1]}') and, "
+            "if you like, 'all'."
         ) from None
     offs = [value in (cut, "all", f"all {part}s" if part == "skip" else f"all {part}es") for cut in cuts]
     return name, {layer: (not off, index[0] if off else here) for layer, off, here in zip(layers, offs, index[1:])}

@@ -152,7 +152,7 @@ def _as_many(given, rows):
 def losses(gates, loss, cuts, look=None, megabytes=256):
     """The loss with each of these cuts, (len(cuts),), float64, and in words how they were computed.
 
-    loss: runs the model, and may give several numbers, (n,), for (len(cuts), n). cuts: pairs (addition, one of `KINDS`).
+    loss: runs the model, and may give several numbers, (n,), for (len(cuts), n). cuts: (addition, one of `KINDS`).
     look: called with (rows, addition, "stream" or "sum", that), before and after each.
     A pass holds so many cuts as fit into so many megabytes. It ends behind the part of the model that has all
     additions; from there on each row goes alone, so a loss sees one. Whether a part takes a batch that grows is found
@@ -218,7 +218,7 @@ def _rows(gates, loss, path, group, look, sizes, whole):
         here = group[at : at + TOGETHER]
         stacked, rebuilt = _stacked(given[path][0], whole, range(at + 1, at + 1 + len(here)))
 
-        def alone(leaves):
+        def alone(leaves, rebuilt=rebuilt):
             with _giving(module, rebuilt(leaves)):
                 return torch.as_tensor(_run(gates, loss))
 

@@ -138,7 +138,8 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
         f"torch {torch.__version__}, Python {platform.python_version()}, {weights.dtype}, {weights.device.type}, "
         f"{'training' if model.training else 'evaluation'} mode, random numbers from seed {torch.initial_seed()}.",
     ]
-    unseen = list(dict.fromkeys(f"{line} in {module or 'the model'} ({why})" for module, line, why in gates.told))
+    told = [each for each in gates.told if not each[2].startswith(rules.USUAL)]
+    unseen = list(dict.fromkeys(f"{line} in {module or 'the model'} ({why})" for module, line, why in told))
     return Xray(
         f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
         {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
@@ -323,15 +324,9 @@ def _farthest(states):
 
 
 def _alike(state):
-    """The mean cosine of two samples, or of two tokens of the first, without the three loudest of 32 features or more."""
-    rows = (
-        state.double().flatten(1)
-        if state.ndim in (2, 4)
-        else state[0].double().flatten(0, -2)
-        if state.ndim > 2
-        else None
-    )
-    if rows is None or len(rows) < 2:
+    """The mean cosine of two samples, or of two tokens of the first, without the three loudest of 32 features."""
+    rows = state.double().flatten(1) if state.ndim in (2, 4) else _rows(state[0] if state.ndim > 2 else state)
+    if len(rows) < 2:
         return torch.nan
     if rows.shape[1] >= 32:
         quiet = rows.square().mean(0).argsort()[:-3]

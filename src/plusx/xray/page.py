@@ -21,6 +21,8 @@ LOOKS = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 1000px; margi
   color: #22262e; background: #fff }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere } h2 { font-size: 1.15rem; margin-top: 2rem }
 a { color: #0a6aa8 } .wide { overflow-x: auto }
+.px-diagram:has(> :nth-child(33)) :is(.px-plus, .px-cross),
+.px-diagram:has(> :nth-child(33)) > :not(:nth-child(10n)) text { display: none }
 #profile { border-collapse: collapse; width: 100%; font-size: 0.85rem; font-variant-numeric: tabular-nums }
 #profile :is(td, th) { padding: 0.1rem 0.4rem; text-align: right; border-bottom: 1px solid #d9dde2 }
 #profile th[scope=row] { text-align: left; font-weight: normal; max-width: 18rem; overflow-wrap: anywhere }
@@ -28,9 +30,11 @@ a { color: #0a6aa8 } .wide { overflow-x: auto }
 button { font: inherit; color: inherit; background: none; border: 1px solid #767d88; border-radius: 4px;
   padding: 0 0.4rem; min-width: 4.2rem; min-height: 24px; cursor: pointer }
 button[aria-pressed=true] { background: #bb4e09; border-color: #bb4e09; color: #fff }
-@media (max-width: 600px) { #profile :is(td, th):nth-child(n+3):nth-child(-n+6) { display: none } body { padding: 0.5rem } }
+@media (max-width: 600px) { body { padding: 0.5rem }
+  #profile :is(td, th):not(:first-child, :nth-last-child(-n + 2)) { display: none } }
 @media (prefers-color-scheme: dark) { body { color: #e6e8eb; background: #181c22 } a { color: #6cb8ea }
-  #profile :is(td, th) { border-color: #343b45 } #profile td { background-image: linear-gradient(#5399be40, #5399be40) }
+  #profile :is(td, th) { border-color: #343b45 }
+  #profile td { background-image: linear-gradient(#5399be40, #5399be40) }
   button[aria-pressed=true] { background: #f68f3f; border-color: #f68f3f; color: #10151b } }
 @media print { button { border: 0 } #copy { display: none } }"""
 MOVES = """const nets = [...document.querySelectorAll(".plusx-explore")];
@@ -44,7 +48,7 @@ for (const each of buttons)
 for (const net of nets) for (const sign of ["input", "click", "keyup"])
   net.addEventListener(sign, () => setTimeout(() => net.explorer && follow(net.explorer.state()[0], net)));
 document.getElementById("copy").onclick = () => {
-  const rows = [...document.querySelectorAll("#profile tr")].map((row) => [...row.cells].map((cell) => cell.innerText.trim()));
+  const rows = [...document.querySelectorAll("#profile tr")].map((row) => [...row.cells].map((cell) => cell.innerText));
   navigator.clipboard?.writeText(rows.map((row) => row.join("\\t")).join("\\n"));
   getSelection().selectAllChildren(document.getElementById("profile"));
 };"""
@@ -102,10 +106,6 @@ def title(x, cut):
     return f"Without the {kind} of addition {at + 1}, {worse}.{says}"
 
 
-def explorers(x):
-    return [explore.Explorer(each, bind(each, {"cut": cuts(x)}), ROOM) for each in functions(x)]
-
-
 def display(x):
     """The words, then an explorer for each stage."""
     print(x)
@@ -129,12 +129,9 @@ def written(x, book=None):
     folder = Path(explore.__file__).parent
     looks = "".join((folder / name).read_text("utf8") for name in ("explore.css", "diagram.css"))
     script = (folder / "built" / "explore.js").read_text("utf8")
-    pictures = "".join(
-        f"<h3>Additions {stage.first + 1} to {stage.first + len(stage.heights[None]) - 1}: {tuple(stage.shape)}</h3>"
-        * many
-        + fragment(each)
-        for stage, each, many in zip(x.stages, explorers(x), [len(x.stages) > 1] * len(x.stages))
-    )
+    drawn = [explore.Explorer(each, bind(each, {"cut": cuts(x)}), ROOM) for each in functions(x)]
+    heads = [f"<h3>From addition {each.first + 1} on, states {tuple(each.shape)}</h3>" for each in x.stages]
+    pictures = "".join(head * (len(heads) > 1) + fragment(each) for head, each in zip(heads, drawn))
     said = "".join(f"<li>{html.escape(words)}{_link(book, chapter)}</li>" for _, words, chapter in x.sentences)
     found = f"<ul>{said}</ul>" if said else f"<p>{rules.ORDINARY}</p>"
     made = "".join(f"<li>{html.escape(each)}</li>" for each in x.how)

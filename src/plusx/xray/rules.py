@@ -17,6 +17,8 @@ SILENT = 1e-6  # a branch does nothing beside its stream
 IDLE = 1e-6  # a cut changes nothing, beside the loss
 GIANT = 100.0  # the largest number of a state beside its median
 GONE = 0.2  # a giant is taken away where less than this is left of it
+# How reasons begin for which a sum is no residual addition, and nothing is amiss.
+USUAL = ("nothing that both come from", "the branch takes each number", "inside the branch", "what the branch")
 
 BARS = "▁▂▃▄▅▆▇█"
 WIDE = 60  # characters of a line of bars
@@ -96,7 +98,8 @@ def growth(x):
     if factor >= GROWS:
         return f"The stream grows {number(factor)} times, from {number(start)} to {number(end)}."
     if factor <= 1 / GROWS:
-        return f"The stream fades to 1/{number(1 / max(factor, 1e-300))} of its size, from {number(start)} to {number(end)}."
+        less = number(1 / max(factor, 1e-300))
+        return f"The stream fades to 1/{less} of its size, from {number(start)} to {number(end)}."
 
 
 def loud_branch(x):
@@ -111,12 +114,12 @@ def loud_branch(x):
 
 
 def gradient(x):
-    """At the first addition the gradient is less than FADES of that at the last, or more than 1 / FADES."""
-    first = x.asked["gradient"][0]
-    if math.isnan(first) or FADES < first < 1 / FADES:
+    """The first that is known is less than FADES of that at the last addition, or more than 1 / FADES."""
+    first, at = next(iter(known(x.asked["gradient"])), (math.nan, 0))
+    if FADES < first < 1 / FADES or math.isnan(first):
         return None
-    share = f"{first:.0%}" if 0.005 <= first < 1 else f"{number(first)} times"
-    return f"The gradient at the first addition is {share} of that at the last."
+    share = f"{first:.0%} of" if 0.005 <= first < 1 else f"{number(first)} times"
+    return f"The gradient at addition {at + 1} is {share} that at the last."
 
 
 def one(x):
@@ -158,12 +161,10 @@ def silent(x):
 def idle(x):
     """Additions of which neither cut changes the loss, though their branch is not 0."""
     pairs = zip(x.asked["no skip"], x.asked["no branch"], x.asked["branch / stream"])
-    found = [
-        at for at, (a, b, ratio) in enumerate(pairs) if abs(a) < least(x) and abs(b) < least(x) and ratio >= SILENT
-    ]
+    found = [at for at, (*costs, ratio) in enumerate(pairs) if max(map(abs, costs)) < least(x) and ratio >= SILENT]
     if not found:
         return None
-    return f"Additions whose cuts change nothing, neither the skip's nor the branch's, as if nothing read them: {several(found)}."
+    return f"Additions that nothing reads: neither the skip's cut nor the branch's changes a thing: {several(found)}."
 
 
 def giant(x):
@@ -175,10 +176,11 @@ def giant(x):
     writer = next(i for i in range(at + 1) if sizes[i] > ratio / 10)
     taken = next((i for i in range(at + 1, len(sizes)) if sizes[i] < GONE * ratio), None)
     place = x.giants[at]
+    feature = place[1 if len(place) == 4 else -1]
     token = f", of token {place[1] + 1}" if len(place) == 3 else ""
     end = f" and addition {where(x, taken)} takes it away" if taken is not None else " and it stays"
     return (
-        f"A giant: one number, feature {place[1 if len(place) == 4 else -1]}{token}, is {number(ratio)} times the median. "
+        f"A giant: one number, feature {feature}{token}, is {number(ratio)} times the median. "
         f"Addition {where(x, writer)} writes it{end}."
     )
 
