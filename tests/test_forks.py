@@ -1,7 +1,5 @@
 """plusx.measure.forks: many cuts in one pass are the nets that were cut by hand, whatever kind of net it is."""
 
-import warnings
-
 import pytest
 import torch
 import transformers
@@ -208,3 +206,65 @@ def test_cuts_in_one_pass_are_the_nets_that_were_cut_by_hand(kind):
     torch.testing.assert_close(found, wanted, **room)
     whole = loss().item()
     assert (wanted - whole).abs().min() > 1e-9  # each cut is one
+
+
+def test_ask_is_one_pass_where_labels_are_given_to_the_model_and_leaves_it_as_it_was():
+    model = made("Llama").train()
+    model.model.layers[0].requires_grad_(False)
+    model.lm_head.weight.grad = torch.ones_like(model.lm_head.weight)
+    gates = switches(model, TOKENS)
+
+    def state():
+        kept = [(t, t.requires_grad, t.grad) for t in (*model.parameters(), *model.buffers())]
+        return [(id(t), needs, t.tolist(), grad is not None and grad.tolist()) for t, needs, grad in kept]
+
+    before, draws = state(), torch.get_rng_state()
+    with torch.no_grad():
+        ask(gates, lambda: model(TOKENS, labels=TOKENS).loss)  # a warning, that each cut has its run, would be an error
+    assert state() == before and model.training and torch.equal(torch.get_rng_state(), draws) and not hooks(model)
+    assert not any("forward" in vars(part) for part in model.modules())
+
+
+def test_ask_leaves_the_buffers_of_a_net_in_training_and_says_that_cuts_run_alone():
+    model = net_of("batch norm in training")[0]
+    before = {name: each.clone() for name, each in model.state_dict().items()}
+    with pytest.warns(UserWarning, match="ask: Normed: 6 cuts in a run each, for it takes no batch that grows"):
+        ask(switches(model, FLAT.double()), lambda: model(FLAT.double())[0].square().mean())
+    assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
+
+
+def test_a_pass_holds_no_more_cuts_than_its_room():
+    model, given, count, _ = net_of("Llama")
+    gates = switches(model, given)
+    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    found = [losses(gates, lambda: model(given)[0].square().mean(), cuts, megabytes=each) for each in (1e-6, 256)]
+    assert "12 cuts in 11 passes" in found[0][1] and "12 cuts in 2 passes" in found[1][1]
+    torch.testing.assert_close(found[0][0], found[1][0], rtol=1e-12, atol=0)
+
+
+def test_a_mean_in_place_of_a_branch():
+    model, given, *_ = net_of("mixer")
+    gates = switches(model, given)
+    found, _ = losses(gates, lambda: model(given)[0].square().mean(), [(1, "mean")])
+    x = given + model.parts[0](given.mT).mT
+    x = x + model.parts[1](x).mean((0, 1))
+    x = x + model.parts[2](x.mT).mT
+    x = x + model.parts[3](x)
+    assert found.item() == pytest.approx(x.square().mean().item(), rel=1e-12)
+
+
+def test_a_loss_that_cannot_be_mapped_sees_one_row():
+    model, given, count, _ = net_of("mixer")
+    gates = switches(model, given)
+    seen = []
+
+    def loss():
+        out = model(given)[0]
+        seen.append((out.shape, out.sum().item()))  # which no map over rows allows
+        return out.square().mean()
+
+    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    found, said = losses(gates, loss, cuts)
+    assert "8 cuts in 2 passes" in said and {shape for shape, _ in seen} == {given.shape}
+    wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=0)

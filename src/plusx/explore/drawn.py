@@ -33,7 +33,9 @@ def normalise_drawn(returned: dict, where: str) -> dict:
     ends = [str(end) for end in returned.get("ends", ("", ""))]
     own = {"columns": int(returned["columns"])} if kind == "fold" else {}
     if returned.get("named"):
-        own = {"named": True}
+        own["named"] = True
+    if "first" in returned:  # how many layers stand before those that are drawn
+        own["first"] = int(returned["first"])
     if kind == "waterfall":
         own = {"marks": [[str(name), str(said)] for name, said in returned["marks"]]}
     return {"drawn": kind, **own, "span": [float(end) for end in span], "wire": wire, "ends": ends}
@@ -293,27 +295,29 @@ def wire_of(figure: dict, controls: tuple[Control, ...], state: tuple[int, ...],
 
     ExploreError: a part names no control, or one without the options "none" and the layers.
     """
-    layers = figure["data"][0]["z"].shape[1] - 1
+    first = figure.get("first", 0) + 1
+    layers = range(first, first + figure["data"][0]["z"].shape[1] - 1)
     parts = {part: _part(part, given, controls, layers, where) for part, given in figure["wire"].items()}
-    return [{"html": piece(layer, parts)} for layer in range(1, layers + 1)] if parts else []
+    return [{"html": piece(layer, parts)} for layer in layers] if parts else []
 
 
-def _part(part: str, given, controls, layers: int, where: str):
+def _part(part: str, given, controls, layers: range, where: str):
     """For each layer whether the part is on there, and what a press sets: (name of the control, [(on, index)])."""
     try:
         name, value = given
         control = next(each for each in controls if each.name == name)
-        own = f"{part} 1" in control.values  # one control for both parts
-        cuts = [f"{part} {layer}" if own else layer for layer in range(1, layers + 1)]
+        own = f"{part} {layers[0]}" in control.values  # one control for both parts
+        cuts = [f"{part} {layer}" if own else layer for layer in layers]
         index = [control.index(each) for each in ("none", *cuts)]
         control.index(value)
     except (ExploreError, StopIteration, TypeError, ValueError):
         raise ExploreError(
             f"explore: {where}: the wire's {part} is {given!r}; give (control, value), of a control whose options are "
-            f"'none', the layers 1 to {layers} (or '{part} 1' to '{part} {layers}') and, if you like, 'all'."
+            f"'none', the layers {layers[0]} to {layers[-1]} (or '{part} {layers[0]}' to '{part} {layers[-1]}') and, "
+            "if you like, 'all'."
         ) from None
     offs = [value in (cut, "all", f"all {part}s" if part == "skip" else f"all {part}es") for cut in cuts]
-    return name, {layer: (not off, index[0] if off else index[layer]) for layer, off in enumerate(offs, 1)}
+    return name, {layer: (not off, index[0] if off else here) for layer, off, here in zip(layers, offs, index[1:])}
 
 
 def piece(layer: int, parts: dict, of: str = "") -> str:

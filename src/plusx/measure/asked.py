@@ -17,7 +17,8 @@ def ask(gates, loss, megabytes=256):
     """The questions -> an answer for each addition of `switches`, (len(places),), float64.
 
     gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number; the model should be
-    in evaluation mode. Many cuts share a pass that takes about so many megabytes; a warning says where a model does not take that.
+    in evaluation mode. Many cuts share a pass, which takes about so many megabytes; a warning says where a model does
+    not take that.
 
     branch / stream: root mean squares of what is added and of what it is added to.
     left of x: the cosine of the stream with the first one, both without their mean over the first dimension, the
@@ -95,7 +96,7 @@ class _Watched(Cuts):
             stream, branch = (b, a) if self.streams[place] else (a, b)
             size = (norms(branch.double()) / norms(stream.double())).item()
             edge = get_gradient_edge(stream) if stream.requires_grad else None
-            at = self.places.index(place)
+            at = self.at[place]
             self.seen[at] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
             if self.before:
                 self.before(at, stream.detach(), branch.detach())

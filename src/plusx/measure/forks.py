@@ -45,9 +45,10 @@ class Cuts(Switches):
     """
 
     def __init__(self, gates, cuts, look=None, sizes=None):
-        super().__init__(gates.model, gates.streams, gates.times)
+        super().__init__(gates.model, gates.streams, gates.times, gates.joined, gates.told, gates.never)
         self.cuts, self.look, self.sizes, self.grows = cuts, look, sizes or {}, sizes is not None
         self.rows, self.within, self.largest = [None] if self.grows or not cuts else list(cuts), "", 0
+        self.running = []
 
     def __enter__(self):
         self.added = None
@@ -59,13 +60,17 @@ class Cuts(Switches):
         self.sums.__exit__(*error)
 
     def meet(self, place, a, b):
-        if place not in self.streams:
+        if place not in self.at:
             return super().meet(place, a, b)
-        at, stream = self.places.index(place), self.streams[place]
+        at, stream = self.at[place], self.streams[self.joined.get(place, place)]
         self.waiting.discard(place)
         if a.shape != b.shape:
             a, b = torch.broadcast_tensors(a, b)
         x, f = (b, a) if stream else (a, b)
+        if place in self.joined:
+            f = self._rest(at, f)
+            return (f, x) if stream else (x, f)
+        before, stood = list(self.rows), x
         kinds = [kind for cut, kind in self.cuts if cut == at]
         if not self.grows:
             self.sizes[at] = len(x) if x.ndim else 0
@@ -73,14 +78,26 @@ class Cuts(Switches):
             raise _Unfit(f"the batch has another length in {place.module}, {place.line}")
         else:
             x, f = (_widened(end, self.sizes[at], len(self.rows)) for end in (x, f))
+            stood = x
         if kinds and self.grows:
             self.rows += [(at, kind) for kind in kinds]
             x, f = self._grown(x, f, self.sizes[at], kinds)
         elif kinds:
             x, f = KINDS[kinds[0]](x, f)
+        if self.look:
+            self.look(before, at, "stream", stood.detach())
         self.added = at
         instead = (f, x) if stream else (x, f)
         return None if instead[0] is a and instead[1] is b else instead
+
+    def _rest(self, at, f):
+        """What is added to a sum that has begun, of a branch that comes in several steps: cut in the same rows."""
+        own = self.sizes[at] if f.ndim else 0
+        f = _widened(f, own, len(self.rows)) if own else f
+        mine = [
+            KINDS[cut[1]](f, part)[1] if cut and cut[0] == at else part for cut, part in zip(self.rows, f.split(own))
+        ]
+        return torch.cat(mine)
 
     @staticmethod
     def _grown(x, f, own, kinds):
@@ -107,12 +124,12 @@ class _Sums(TorchFunctionMode):
             if wide is None:
                 raise
             total = func(*wide[0], **wide[1])
-        if isinstance(total, torch.Tensor) and cuts.running and cuts.running[-1].startswith(cuts.within):
+        if isinstance(total, torch.Tensor) and cuts.running and cuts.running[-1][0].startswith(cuts.within):
             cuts.largest = max(cuts.largest, total.nbytes)
         if cuts.added is not None:
             at, cuts.added, self.total = cuts.added, None, total
             if cuts.look:
-                cuts.look(cuts.rows, at, total.detach())
+                cuts.look(cuts.rows, at, "sum", total.detach())
         return total
 
 
@@ -135,7 +152,8 @@ def _as_many(given, rows):
 def losses(gates, loss, cuts, look=None, megabytes=256):
     """The loss with each of these cuts, (len(cuts),), float64, and in words how they were computed.
 
-    cuts: pairs (addition, one of `KINDS`). look: called with (rows, addition, sum), as each sum is there.
+    loss: runs the model, and may give several numbers, (n,), for (len(cuts), n). cuts: (addition, one of `KINDS`).
+    look: called with (rows, addition, "stream" or "sum", that), before and after each.
     A pass holds so many cuts as fit into so many megabytes. It ends behind the part of the model that has all
     additions; from there on each row goes alone, so a loss sees one. Whether a part takes a batch that grows is found
     out by comparing one row with a run of its own; where it does not, each cut has a run of its own, under the same
@@ -145,7 +163,7 @@ def losses(gates, loss, cuts, look=None, megabytes=256):
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _forked(gates, loss, sorted(cuts), look, megabytes, found, said)
-    return torch.tensor([found[cut] for cut in cuts], dtype=torch.float64), " ".join(said)
+    return torch.stack([found[cut] for cut in cuts]), " ".join(said)
 
 
 def _forked(gates, loss, cuts, look, megabytes, found, said):
@@ -157,18 +175,19 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
     alone = Cuts(gates, trial[:1])
     alone.within = ".".join(common)
     with alone, _outputs(gates.model, paths) as given:
-        found[trial[0]] = float(_run(gates, loss))
+        found[trial[0]] = _numbers(_run(gates, loss))
     path = next((path for path in paths if len(given[path]) == 1), None)
     name = f"`{path}`" if path else type(gates.model).__name__
     try:
         if path is None:
             raise _Unfit("it runs more than once")
         whole, rest = given[path][0], cuts[len(trial) :]
+        rough = max((torch.finfo(p.dtype).eps for p in gates.model.parameters() if p.is_floating_point()), default=0)
         size = max(int(megabytes / (alone.largest * AT_ONCE * 1e-6)) - 1, 1)
         groups = [trial, *(rest[at : at + size] for at in range(0, len(rest), size))]
         for group in groups:
             for cut, lost, output in _rows(gates, loss, path, group, look, alone.sizes, whole):
-                if cut == trial[0] and not (_close(lost, found[cut]) and _close(output, whole)):
+                if cut == trial[0] and not _close((lost.ravel()[0], output), (found[cut].ravel()[0], whole), rough):
                     raise _Unfit("a row comes out otherwise than in a run of its own")
                 found[cut] = lost
         said.append(f"{name}: {len(cuts)} cuts in {len(groups)} passes.")
@@ -184,7 +203,7 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
         said.append(f"{name}: {len(cuts)} cuts in a run each, for it takes no batch that grows ({why}).")
         for cut in cuts:
             with Cuts(gates, [cut], look):
-                found[cut] = float(_run(gates, loss))
+                found[cut] = _numbers(_run(gates, loss))
 
 
 def _rows(gates, loss, path, group, look, sizes, whole):
@@ -199,7 +218,7 @@ def _rows(gates, loss, path, group, look, sizes, whole):
         here = group[at : at + TOGETHER]
         stacked, rebuilt = _stacked(given[path][0], whole, range(at + 1, at + 1 + len(here)))
 
-        def alone(leaves):
+        def alone(leaves, rebuilt=rebuilt):
             with _giving(module, rebuilt(leaves)):
                 return torch.as_tensor(_run(gates, loss))
 
@@ -208,12 +227,16 @@ def _rows(gates, loss, path, group, look, sizes, whole):
         except Exception:
             lost = [alone([leaf[row] for leaf in stacked]) for row in range(len(here))]
         for row, cut in enumerate(here):
-            yield cut, float(lost[row]), rebuilt([leaf[row] for leaf in stacked])
+            yield cut, _numbers(lost[row]), rebuilt([leaf[row] for leaf in stacked])
 
 
 def _run(gates, loss):
     with same_draws(gates.model):
         return loss()
+
+
+def _numbers(lost):
+    return torch.as_tensor(lost).detach().double().cpu()
 
 
 def same_draws(model):
@@ -268,7 +291,9 @@ def _stacked(grown, whole, rows):
             if over or each.shape[1:] != like.shape[1:]:
                 raise _Unfit(f"of {tuple(like.shape)} it makes {tuple(each.shape)}")
             each = each.reshape(count, *like.shape)
-            stacked[at] = each[rows[0] : rows[-1] + 1] if rows[-1] < count else each[[row * (row < count) for row in rows]]
+            stacked[at] = (
+                each[rows[0] : rows[-1] + 1] if rows[-1] < count else each[[row * (row < count) for row in rows]]
+            )
 
     def rebuilt(own):
         own = dict(zip(stacked, own))
@@ -277,12 +302,14 @@ def _stacked(grown, whole, rows):
     return list(stacked.values()), rebuilt
 
 
-def _close(found, wanted):
-    """Whether two results are one but for rounding."""
+def _close(found, wanted, rough):
+    """Whether two results are one but for rounding, in numbers as rough as the model's."""
     for a, b in zip(tree_flatten(found)[0], tree_flatten(wanted)[0]):
         if isinstance(a, float | torch.Tensor):
             a, b = torch.as_tensor(a), torch.as_tensor(b)
-            room = torch.finfo(b.dtype).eps ** 0.5 if b.is_floating_point() else 0
-            if not torch.allclose(a, b, rtol=room, atol=room * b.abs().nan_to_num(posinf=0).max().item(), equal_nan=True):
+            room = max(torch.finfo(b.dtype).eps, rough) ** 0.5 if b.is_floating_point() else 0
+            if not torch.allclose(
+                a, b, rtol=room, atol=room * b.abs().nan_to_num(posinf=0).max().item(), equal_nan=True
+            ):
                 return False
     return True

@@ -3,8 +3,6 @@
 Here lives how such additions are met, gated and gathered; by what rule one is residual lives in `ways`.
 """
 
-import contextlib
-import inspect
 import random
 import sys
 import threading

@@ -1,0 +1,336 @@
+"""Net: all that an X-ray knows of a net, measured in a few passes and kept as what is drawn of it.
+
+Here live `xray` and its numbers; what they say in words lives in `rules`, how they look in `page`.
+"""
+
+import json
+import math
+import platform
+from dataclasses import dataclass, field
+
+import torch
+
+from ..measure import switches
+from ..measure.asked import as_found, watched
+from ..measure.forks import losses
+from . import page, rules
+
+THREADS = 32  # at most, of what there are more: evenly chosen
+CUTS = ("skip", "branch")
+
+
+@dataclass
+class Stage:
+    """Additions, from the first on, whose sums have one shape. heights: cut -> (additions + 1, threads)."""
+
+    first: int
+    shape: tuple
+    what: str
+    names: list
+    heights: dict = field(default_factory=dict)
+    wholes: list = field(default_factory=list)
+    direction: torch.Tensor | None = None
+
+
+@dataclass
+class Xray:
+    """A net's additions, asked and cut. `print` says what is remarkable, `save` writes the page, `to_dict` has all.
+
+    asked: name -> a number for each addition, NaN where there is none. says: cut -> [(words, probability)].
+    """
+
+    net: str
+    inputs: str
+    measure: str
+    whole: float
+    places: list
+    asked: dict
+    stages: list
+    says: dict
+    how: list
+    unseen: list
+    start: float
+    giants: list
+    begun: float
+
+    def __str__(self):
+        return rules.told(self)
+
+    @property
+    def sentences(self):
+        """(rule, sentence, chapter) for each rule that holds here."""
+        return rules.sentences(self)
+
+    def to_dict(self):
+        places = [
+            dict(number=at + 1, module=place.module, line=place.line, time=place.time)
+            | {name: None if math.isnan(each[at]) else each[at] for name, each in self.asked.items()}
+            for at, place in enumerate(self.places)
+        ]
+        says = {
+            rules.name_of(cut): [dict(says=words, share=share) for words, share in each]
+            for cut, each in self.says.items()
+        }
+        said = [dict(rule=rule, says=sentence, chapter=chapter) for rule, sentence, chapter in self.sentences]
+        return dict(net=self.net, inputs=self.inputs, measure=self.measure, whole=self.whole, remarkable=said,
+                    additions=places, says=says, made=self.how)  # fmt: skip
+
+    def to_json(self):
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def save(self, file, book=None):
+        """Write the page, one file that needs no network. book: an address of this book's chapters, to link to."""
+        page.save(self, file, book)
+
+    def _ipython_display_(self):
+        page.display(self)
+
+
+def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
+    """Draw a net: each residual addition asked, its skip cut, its branch left out.
+
+    inputs: what the model is called with: a tensor, a tuple, or a dict of names. The first sample is drawn, of feature
+        vectors all. loss: of the model's output, a scalar; without one the output's own, of a model that writes that of
+        the next token, and of any other how far its output moves. names: of the threads, as of tokens.
+    says: number -> word, as a tokenizer's decode, for what the model says last; else it shows numbers.
+    megabytes: about so much is taken for cuts that share a pass.
+
+    ValueError: the inputs are none of these, or no residual addition is found.
+    """
+    if isinstance(inputs, torch.Tensor):
+        inputs = (inputs,)
+    if not isinstance(inputs, tuple | list | dict) and not hasattr(inputs, "keys"):
+        raise ValueError(f"xray: the inputs are a {type(inputs).__name__}; give a tensor, a tuple, or a dict of names.")
+    given, named = ((), dict(inputs)) if hasattr(inputs, "keys") else (tuple(inputs), {})
+    ids = named.get("input_ids", given[0] if given else None)
+    with as_found(model):
+        gates = switches(model, *given, **named)
+        with torch.no_grad():
+            question = _Question(model, model(*given, **named), ids, loss, says)
+
+        def run():
+            return model(*given, **named)
+
+        draw = _Drawn(ids, names, says)
+        _, answers = watched(gates, lambda: question.slope(run()), draw.look, draw.before)
+        draw.begin()
+        cuts = [(at, kind) for at in range(len(gates.places)) for kind in CUTS]
+        numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
+        costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
+        means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
+        if alike := [(at, "mean") for at, share in enumerate(draw.constant) if share > rules.MOSTLY_MEAN]:
+            found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
+            means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
+    draw.end(cuts)
+    asked = dict(answers, **draw.told(), **{"no skip": costs[:, 0], "no branch": costs[:, 1], "mean branch": means})
+    shapes = ", ".join(
+        f"{name}{tuple(each.shape)}"
+        for name, each in [*(("", each) for each in given), *((f"{name} ", each) for name, each in named.items())]
+        if isinstance(each, torch.Tensor)
+    )
+    count = sum(p.numel() for p in model.parameters())
+    weights = next(model.parameters())
+    kinds = ", ".join(dict.fromkeys(f"{len(s.names)} {s.what}s" for s in draw.stages))
+    made = [
+        f"{how} Cuts share passes where the model takes a batch that grows.",
+        f"Threads: {kinds}, each at its own size, along the direction in which the whole net's differ most; of images "
+        "the mean of a channel.",
+        f"torch {torch.__version__}, Python {platform.python_version()}, {weights.dtype}, {weights.device.type}, "
+        f"{'training' if model.training else 'evaluation'} mode, random numbers from seed {torch.initial_seed()}.",
+    ]
+    told = [each for each in gates.told if not each[2].startswith(rules.USUAL)]
+    unseen = list(dict.fromkeys(f"{line} in {module or 'the model'} ({why})" for module, line, why in told))
+    return Xray(
+        f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
+        {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
+        {cut: question.words(each) for cut, each in zip([None, *cuts], [question.whole, *numbers])}, made, unseen,
+        draw.sizes[0], [place for _, place in draw.giants[1:]], draw.alike[0],
+    )  # fmt: skip
+
+
+class _Question:
+    """What a run is asked: numbers(output) is its loss and what it says, so much that all fits into one tensor."""
+
+    def __init__(self, model, output, ids, loss, says):
+        self.ids, self.loss, self.says, self.labels = ids, loss, says, None
+        first = _first(output)
+        self.reference = first.detach().double()
+        logits = getattr(output, "logits", None)
+        writes = getattr(model, "can_generate", bool)() and logits is not None and logits.shape[:2] == ids.shape
+        if loss is None and getattr(output, "loss", None) is not None:
+            self.loss, self.measure = (lambda output: output.loss), "its own loss"
+        elif loss is None and writes and ids.shape[1] > 1:
+            self.loss, self.measure = self._next, "nats for each next token"
+        elif loss is None:
+            self.measure = "how far the output moves, beside its size"
+        else:
+            self.measure = "the loss"
+        self.choices = writes or (logits is not None and logits.ndim == 2 and logits.shape[1] > 1)
+        if self.choices and not writes:
+            self.labels = getattr(getattr(model, "config", None), "id2label", None)
+        self.whole = self.numbers(output).detach().double().cpu()
+
+    def _next(self, output):
+        return torch.nn.functional.cross_entropy(output.logits[:, :-1].flatten(0, 1), self.ids[:, 1:].flatten())
+
+    def slope(self, output):
+        return self.loss(output) if self.loss else _first(output).square().mean()
+
+    def numbers(self, output):
+        if self.loss:
+            lost = torch.as_tensor(self.loss(output)).double()
+        else:
+            moved = _first(output).double() - self.reference
+            lost = (moved.square().mean() / self.reference.square().mean()).sqrt()
+        if lost.ndim:
+            raise ValueError(f"xray: the loss has shape {tuple(lost.shape)}; expected a scalar.")
+        if not self.choices:
+            return lost[None]
+        last = output.logits[0] if output.logits.ndim == 2 else output.logits[0, -1]
+        top = last.double().softmax(-1).topk(min(5, len(last)))
+        return torch.cat([lost[None].cpu(), top.values.cpu(), top.indices.double().cpu()])
+
+    def words(self, numbers):
+        shares, which = numbers[1:].chunk(2) if len(numbers) > 1 else ((), ())
+        name = self.says or (lambda at: (self.labels or {}).get(at, at))
+        return [(str(name(int(at))), float(share)) for share, at in zip(shares, which)]
+
+
+def _first(output):
+    """The first tensor of real numbers that a model gives, or its logits."""
+    if (logits := getattr(output, "logits", None)) is not None:
+        return logits
+    leaves = torch.utils._pytree.tree_flatten(output)[0]
+    return next(each for each in leaves if isinstance(each, torch.Tensor) and each.is_floating_point())
+
+
+class _Drawn:
+    """What is kept of streams while they are there: heights of threads for each cut, and sizes of the whole's."""
+
+    def __init__(self, ids, names, says):
+        self.ids, self.given, self.says = ids, names, says
+        self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
+        self.left, self.first, self.heights = [], None, None
+
+    def before(self, at, stream, branch):
+        """How much of the branch's square its mean is."""
+        branch = _rows(branch)
+        self.constant.append((branch.mean(0).square().sum() / branch.square().sum(-1).mean()).item())
+
+    def look(self, rows, at, when, state):
+        if self.heights is None:
+            return self._whole(at, when, state)
+        stage = next(stage for stage in reversed(self.stages) if stage.first <= at)
+        if when == "sum" or at == stage.first:
+            pos = at - stage.first + (when == "sum")
+            for cut, each in zip(rows, _heights(state, len(rows), stage.direction)):
+                self.heights[cut, stage.first, pos] = each
+
+    def _whole(self, at, when, state):
+        begins = not self.stages or state.shape[1:] != self.stages[-1].shape
+        if begins:
+            what, which = ("channel", "sample", "token")[(state.ndim < 3) + 2 * (state.ndim in (3, 5))], _chosen(state)
+            self.stages.append(Stage(at, state.shape[1:], what, self._names(what, which)))
+        if when == "sum" or begins:
+            self.stages[-1].wholes.append(state.clone())
+        if when == "stream" and self.sizes:
+            return
+        self.sizes.append(state.double().square().mean().sqrt().item())
+        place = torch.unravel_index(state.abs().argmax(), state.shape)
+        others = state.abs()[state != 0].median().item() if state.any() else 1.0
+        self.giants.append((state.abs().max().item() / others, [each.item() for each in place]))
+        self.alike.append(_alike(state))
+        rows = _rows(state)
+        apart = rows - rows.mean(0)
+        self.first = apart if self.first is None else self.first
+        same = apart.shape == self.first.shape and len(apart) > 1
+        self.left.append(
+            torch.cosine_similarity(self.first.flatten(), apart.flatten(), 0).item() if same else torch.nan
+        )
+
+    def _names(self, what, which):
+        if self.given is not None and len(self.given) > max(which):
+            return [str(self.given[at]) for at in which]
+        if (
+            what == "token"
+            and self.says
+            and self.ids is not None
+            and self.ids.ndim == 2
+            and self.ids.shape[1] > max(which)
+        ):
+            return [str(self.says(int(self.ids[0, at]))) for at in which]
+        return [f"{what} {at + 1}" for at in which]
+
+    def begin(self):
+        """The whole has been seen: directions are chosen, and cuts are seen along them."""
+        self.heights = {}
+        for stage in self.stages:
+            stage.direction = _farthest([_threads(each, 1)[0] for each in stage.wholes])
+            whole = [_heights(each, 1, stage.direction)[0] for each in stage.wholes]
+            stage.wholes, stage.heights[None] = None, torch.stack(whole)
+
+    def end(self, cuts):
+        for stage in self.stages:
+            whole = stage.heights[None]
+            for cut in cuts:
+                own = [self.heights.get((cut, stage.first, pos), each) for pos, each in enumerate(whole)]
+                stage.heights[cut] = torch.stack(own)
+
+    def told(self):
+        giants = [ratio for ratio, _ in self.giants[1:]]
+        return {"size": self.sizes[1:], "left of x": self.left[1:], "alike": self.alike[1:], "giant": giants}
+
+
+def _rows(state):
+    """Its tokens, places or samples, each with its features: (all of them, d)."""
+    state = state.double() if state.ndim > 1 else state.double().reshape(1, -1)
+    return (state.movedim(1, -1) if state.ndim == 4 else state).flatten(0, -2)
+
+
+def _threads(state, rows):
+    """What is drawn, each at its own size, with one size for an image: (rows, threads, d or 1)."""
+    own = state.reshape(rows, -1, *state.shape[1:])
+    if state.ndim == 4:
+        image = own[:, 0].float()
+        size = image.square().mean((1, 2, 3), keepdim=True).sqrt()
+        return (image / size).mean((2, 3))[:, _chosen(state), None]
+    own = own[:, 0].flatten(1, -2) if state.ndim > 2 else own.flatten(2) if state.ndim == 2 else own[..., None]
+    own = own[:, _chosen(state)].float()
+    return own / own.square().mean(-1, keepdim=True).sqrt()
+
+
+def _heights(state, rows, direction):
+    threads = _threads(state, rows)
+    heights = threads[..., 0] if direction is None else threads @ direction
+    return heights.nan_to_num(0, 0, 0).cpu()
+
+
+def _chosen(state):
+    """Which channels, tokens or samples are threads: evenly chosen where there are too many."""
+    count = state.shape[1] if state.ndim == 4 else math.prod(state.shape[1:-1]) if state.ndim > 2 else len(state)
+    return torch.linspace(0, count - 1, min(count, THREADS)).round().long().tolist()
+
+
+def _farthest(states):
+    """The direction in which the threads of a layer differ most from each other, in all layers: (d,)."""
+    states = torch.stack(states).nan_to_num(0, 0, 0)
+    if states.shape[-1] == 1:
+        return None
+    apart = (states - states.mean(1, keepdim=True)).flatten(0, 1)
+    direction = apart[apart.square().sum(-1).argmax()]
+    for _ in range(50):
+        direction = torch.nn.functional.normalize(apart.T @ (apart @ direction), dim=0)
+    return direction * direction[direction.abs().argmax()].sign()
+
+
+def _alike(state):
+    """The mean cosine of two samples, or of two tokens of the first, without the three loudest of 32 features."""
+    rows = state.double().flatten(1) if state.ndim in (2, 4) else _rows(state[0] if state.ndim > 2 else state)
+    if len(rows) < 2:
+        return torch.nan
+    if rows.shape[1] >= 32:
+        quiet = rows.square().mean(0).argsort()[:-3]
+        rows = rows[:, quiet]
+    unit = torch.nn.functional.normalize(rows[:256], dim=-1)
+    n = len(unit)
+    return ((unit.sum(0).square().sum() - unit.square().sum()) / (n * (n - 1))).item()

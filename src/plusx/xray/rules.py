@@ -1,0 +1,247 @@
+"""Rules: what of a net's X-ray is worth a sentence, each by a threshold that stands here.
+
+Here lives what is said in words; no rule knows what net it speaks of.
+"""
+
+import math
+
+SPARE = 0.05  # a branch is spare that costs less than this share of what a skip costs at the median
+GROWS = 10.0  # a stream grows or fades by so much or more
+LOUD = 2.0  # a branch is loud beside its stream
+FADES = 0.1  # a gradient arrives at the first addition with less of what it is at the last
+ONE = 0.98  # the mean cosine of tokens or samples that have become one
+APART = 0.9  # and of those that were not at the start
+MOSTLY_MEAN = 0.5  # of its square is a branch's mean: then the mean is tried in its place
+CONSTANT = 0.1  # a branch is a constant if its mean in its place costs less than this share of leaving it out
+SILENT = 1e-6  # a branch does nothing beside its stream
+IDLE = 1e-6  # a cut changes nothing, beside the loss
+GIANT = 100.0  # the largest number of a state beside its median
+GONE = 0.2  # a giant is taken away where less than this is left of it
+# How reasons begin for which a sum is no residual addition, and nothing is amiss.
+USUAL = ("nothing that both come from", "the branch takes each number", "inside the branch", "what the branch")
+
+BARS = "▁▂▃▄▅▆▇█"
+WIDE = 60  # characters of a line of bars
+
+
+def name_of(cut):
+    return "none" if cut is None else f"{cut[1]} {cut[0] + 1}"
+
+
+def where(x, at):
+    return f"{at + 1} ({x.places[at].module or 'the model'})"
+
+
+def number(value):
+    if not math.isfinite(value):
+        return "infinite" if value > 0 else "not a number"
+    return f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def known(values):
+    return [(each, at) for at, each in enumerate(values) if not math.isnan(each)]
+
+
+def middle(values):
+    values = sorted(each for each in values if not math.isnan(each))
+    return values[len(values) // 2] if values else math.nan
+
+
+def several(ats):
+    """Numbers of additions, runs of neighbours in short: 3 to 7, 9."""
+    runs = []
+    for at in ats:
+        if runs and runs[-1][1] == at - 1:
+            runs[-1][1] = at
+        else:
+            runs.append([at, at])
+    return ", ".join(f"{a + 1}" if a == b else f"{a + 1}{' and ' if b == a + 1 else ' to '}{b + 1}" for a, b in runs)
+
+
+def dearest_skip(x):
+    """Which skip costs most, and how many cost more than their branch; at least IDLE of the loss."""
+    cost, at = max(known(x.asked["no skip"]), default=(0, 0))
+    if cost <= least(x):
+        return None
+    more = sum(a > b for a, b in zip(x.asked["no skip"], x.asked["no branch"]))
+    worse = f"{more} of {len(x.places)} skips cost more than the branch beside them."
+    return f"The dearest skip is that of addition {where(x, at)}: without it, {number(cost)} more. {worse}"
+
+
+def dearest_branch(x):
+    """Which branch costs most, if that is more than its own skip does."""
+    cost, at = max(known(x.asked["no branch"]), default=(0, 0))
+    if cost <= max(x.asked["no skip"][at], least(x)):
+        return None
+    return f"At addition {where(x, at)} the branch is missed more than the skip: {number(cost)} more without it."
+
+
+def spare_branches(x):
+    """Branches that cost less than SPARE of the median skip."""
+    usual = middle(x.asked["no skip"])
+    spare = [at for at, cost in enumerate(x.asked["no branch"]) if cost < SPARE * usual]
+    if not spare or usual <= least(x):
+        return None
+    count = len(x.places)
+    return (
+        f"{len(spare)} of {count} branches are spare, one at a time: without it, less than {SPARE:.0%} of what a skip "
+        f"costs at the median ({number(usual)}). They are {several(spare)}."
+    )
+
+
+def growth(x):
+    """The stream at the end is GROWS times as large as at the start, or as small."""
+    start, end = x.start, x.asked["size"][-1]
+    if not start or not math.isfinite(end):
+        return "The stream does not stay finite." if not math.isfinite(end) else None
+    factor = end / start
+    if factor >= GROWS:
+        return f"The stream grows {number(factor)} times, from {number(start)} to {number(end)}."
+    if factor <= 1 / GROWS:
+        less = number(1 / max(factor, 1e-300))
+        return f"The stream fades to 1/{less} of its size, from {number(start)} to {number(end)}."
+
+
+def loud_branch(x):
+    """A branch is LOUD times its stream, or louder."""
+    loud = [(ratio, at) for ratio, at in known(x.asked["branch / stream"]) if ratio >= LOUD]
+    if not loud:
+        return None
+    ratio, at = max(loud)
+    times = "its stream is zeros" if math.isinf(ratio) else f"{number(ratio)} times its stream"
+    rest = f" {len(loud)} of {len(x.places)} are louder than {LOUD:g} times." if len(loud) > 1 else ""
+    return f"The branch at addition {where(x, at)} is loud: {times}.{rest}"
+
+
+def gradient(x):
+    """The first that is known is less than FADES of that at the last addition, or more than 1 / FADES."""
+    first, at = next(iter(known(x.asked["gradient"])), (math.nan, 0))
+    if FADES < first < 1 / FADES or math.isnan(first):
+        return None
+    share = f"{first:.0%} of" if 0.005 <= first < 1 else f"{number(first)} times"
+    return f"The gradient at addition {at + 1} is {share} that at the last."
+
+
+def one(x):
+    """Tokens or samples that were apart, and whose mean cosine stays above ONE from some addition on."""
+    alike = x.asked["alike"]
+    late = next((at for at in range(len(alike)) if all(each > ONE for each in alike[at:])), None)
+    begun = alike[0] if late is None or late else x.begun
+    if late is None or not begun < APART:
+        return None
+    what = "tokens" if x.stages[-1].what == "token" else "samples"
+    return f"The {what} become one: from addition {where(x, late)} on the mean cosine of two is {alike[-1]:.3f}."
+
+
+def constants(x):
+    """Branches of which the mean is nearly all: it costs less than CONSTANT of what leaving them out does."""
+    missed = SPARE * middle(x.asked["no skip"])
+    cost, mean = x.asked["no branch"], x.asked["mean branch"]
+    found = [at for at in range(len(cost)) if cost[at] > max(missed, least(x)) and mean[at] < CONSTANT * cost[at]]
+    if not found:
+        return None
+    at = max(found, key=lambda at: cost[at])
+    rest = f" So it is at {several(found)}." if len(found) > 1 else ""
+    return (
+        f"The branch at addition {where(x, at)} is a constant: without it {number(cost[at])} more, with its mean over "
+        f"samples and tokens in its place {number(mean[at])}.{rest}"
+    )
+
+
+def silent(x):
+    """Branches smaller than SILENT beside their stream."""
+    found = [at for at, ratio in enumerate(x.asked["branch / stream"]) if ratio < SILENT]
+    return (
+        f"Branches that do nothing at all, for what they add is 0 beside the stream: {several(found)}."
+        if found
+        else None
+    )
+
+
+def idle(x):
+    """Additions of which neither cut changes the loss, though their branch is not 0."""
+    pairs = zip(x.asked["no skip"], x.asked["no branch"], x.asked["branch / stream"])
+    found = [at for at, (*costs, ratio) in enumerate(pairs) if max(map(abs, costs)) < least(x) and ratio >= SILENT]
+    if not found:
+        return None
+    return f"Additions that nothing reads: neither the skip's cut nor the branch's changes a thing: {several(found)}."
+
+
+def giant(x):
+    """One number of a state is GIANT times its median or more; who writes it, and where it is gone."""
+    sizes = x.asked["giant"]
+    ratio, at = max(known(sizes), default=(0, 0))
+    if ratio < GIANT:
+        return None
+    writer = next(i for i in range(at + 1) if sizes[i] > ratio / 10)
+    taken = next((i for i in range(at + 1, len(sizes)) if sizes[i] < GONE * ratio), None)
+    place = x.giants[at]
+    feature = place[1 if len(place) == 4 else -1]
+    token = f", of token {place[1] + 1}" if len(place) == 3 else ""
+    end = f" and addition {where(x, taken)} takes it away" if taken is not None else " and it stays"
+    return (
+        f"A giant: one number, feature {feature}{token}, is {number(ratio)} times the median. "
+        f"Addition {where(x, writer)} writes it{end}."
+    )
+
+
+def not_seen(x):
+    """Additions that were passed over, as the search tells them."""
+    return f"Not seen as residual, and not cut: {'; '.join(x.unseen[:3])}." if x.unseen else None
+
+
+def least(x):
+    return IDLE * max(abs(x.whole), 1e-3)
+
+
+# The rule, and the chapter that explains it.
+RULES = {
+    dearest_skip: "a-real-language-model",
+    dearest_branch: "a-real-language-model",
+    spare_branches: "07-ensemble-of-paths",
+    growth: "09-depth-without-normalisation",
+    loud_branch: "15-the-residual-stream",
+    gradient: "02-gradients-through-depth",
+    one: "14-rank-collapse",
+    constants: "15-the-residual-stream",
+    silent: "07-ensemble-of-paths",
+    idle: "07-ensemble-of-paths",
+    giant: "a-real-language-model",
+    not_seen: "20-what-depth-does",
+}
+
+
+def sentences(x):
+    """(rule, sentence, chapter), in the order above."""
+    said = ((rule, rule(x), chapter) for rule, chapter in RULES.items())
+    return [(rule.__name__.replace("_", " "), sentence, chapter) for rule, sentence, chapter in said if sentence]
+
+
+ORDINARY = "By these rules nothing is remarkable here."
+
+
+def bars(values):
+    """Numbers as bars, by their logarithms, from the least to the most; the mean of neighbours where there are many."""
+    logs = [math.log10(max(abs(each), 1e-12)) if math.isfinite(each) else math.nan for each in values]
+    width = min(WIDE, len(logs))
+    groups = [known(logs[i * len(logs) // width : (i + 1) * len(logs) // width]) for i in range(width)]
+    shown = [sum(each for each, _ in group) / len(group) if group else math.nan for group in groups]
+    real = [each for each in shown if not math.isnan(each)]
+    if not real:
+        return ""
+    low, span = min(real), max(max(real) - min(real), 1e-9)
+    return "".join(" " if math.isnan(each) else BARS[min(int(8 * (each - low) / span), 7)] for each in shown)
+
+
+def told(x):
+    """The page in thirty lines or fewer."""
+    found = [sentence for _, sentence, _ in sentences(x)]
+    lines = [f"{x.net}: {len(x.places)} residual additions", f"asked with {x.inputs}; {x.measure}: {number(x.whole)}"]
+    if x.says[None]:
+        lines.append("it says " + ", ".join(f"{words!r} {share:.0%}" for words, share in x.says[None][:3]))
+    lines += ["", *(f"- {each}" for each in found or [ORDINARY]), ""]
+    for name, values in x.asked.items():
+        real = [each for each, _ in known(values)]
+        if real:
+            lines.append(f"{name:15} {bars(values)}  {number(min(real))} to {number(max(real))}")
+    return "\n".join([*lines, "", "save('net.html') draws it; to_dict() has every number."])

@@ -1,0 +1,252 @@
+"""plusx.xray: sentences that hold of a net and of no other, the page that needs nothing, and its way from a shell."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from test_gates import IMAGES, TOKENS, made
+from torch import nn
+
+from plusx.xray import rules, xray
+
+X = torch.randn(12, 16, generator=torch.Generator().manual_seed(0))
+
+
+class Written(nn.Module):
+    """A branch that adds what a function makes of its own; with a weight, so that it is one."""
+
+    def __init__(self, writes, size=0.4):
+        super().__init__()
+        self.linear, self.writes = nn.Linear(16, 16, bias=False), writes
+        nn.init.orthogonal_(self.linear.weight, size * 2)
+
+    def forward(self, x):
+        return self.writes(x, torch.tanh(self.linear(x)))
+
+
+def usual(size=0.4):
+    return Written(lambda x, y: y, size)
+
+
+class Stack(nn.Module):
+    """x + F(x), once for each branch; after them what a function makes of the end."""
+
+    def __init__(self, branches, end=lambda x: x):
+        super().__init__()
+        self.blocks, self.end = nn.ModuleList(branches), end
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + block(x)
+        return self.end(x)
+
+
+class Idle(Stack):
+    """Its last addition goes into a second stream, which nothing reads."""
+
+    def forward(self, x):
+        *blocks, last = self.blocks
+        for block in blocks:
+            x = x + block(x)
+        self.unread = (x + last(x)).sum().item()
+        return x
+
+
+class Fading(Stack):
+    def forward(self, x):
+        for block in self.blocks:
+            x = 0.3 * (x + block(x))
+        return x
+
+
+def with_at(at, block, count=6):
+    return [block if each == at else usual() for each in range(count)]
+
+
+def marked(x, value):
+    """A number of one sample's one feature."""
+    where = torch.zeros_like(x)
+    where[1, 3] = value
+    return where
+
+
+def constant(x, y):
+    return y.detach().new_ones(16) * torch.arange(16) / 4 + 0.001 * y
+
+
+NETS = {
+    "usual": lambda: Stack(with_at(-1, None)),
+    "spare branches": lambda: Stack(with_at(2, usual(0.002))),
+    "growth": lambda: Stack([usual(), *(Written(lambda x, y: x + 0.1 * y) for _ in range(5))]),
+    "growth, down": lambda: Fading(with_at(-1, None)),
+    "loud branch": lambda: Stack(with_at(3, Written(lambda x, y: 4 * y, 2))),
+    "gradient": lambda: Fading(with_at(-1, None)),
+    "one": lambda: Stack(with_at(2, Written(lambda x, y: x.mean(0, keepdim=True) * 99 - 0.999 * x + 0.001 * y))),
+    "constants": lambda: Stack(with_at(3, Written(constant))),
+    "silent": lambda: Stack(with_at(3, Written(lambda x, y: 0 * y))),
+    "idle": lambda: Idle(with_at(-1, None)),
+    "giant": lambda: Stack(with_at(2, Written(lambda x, y: marked(x, 500.0) + y), 5)),
+    "dearest branch": lambda: Stack(with_at(0, Written(lambda x, y: 9 * y, 3))),
+}
+
+
+def xrayed(kind):
+    with torch.random.fork_rng([]):
+        torch.manual_seed(0)
+        return xray(NETS[kind](), X)
+
+
+@pytest.mark.parametrize("kind", NETS)
+def test_a_sentence_stands_where_it_is_true(kind):
+    said = {rule: words for rule, words, _ in xrayed(kind).sentences}
+    if kind == "usual":
+        assert {*said} == {"dearest skip"}
+    else:
+        assert kind.partition(",")[0] in said, said
+
+
+def test_sentences_name_the_place_and_the_number():
+    (giant,) = [words for rule, words, _ in xrayed("giant").sentences if rule == "giant"]
+    assert re.search(r"Addition 3 \(the model\) writes it and it stays", giant)
+    assert "feature 3, is " in giant
+    (spare,) = [words for rule, words, _ in xrayed("spare branches").sentences if rule == "spare branches"]
+    assert spare.startswith("1 of 6 branches are spare") and spare.endswith("They are 3.")
+    (one,) = [words for rule, words, _ in xrayed("one").sentences if rule == "one"]
+    assert one.startswith("The samples become one: from addition 3 (the model) on")
+    (does_nothing,) = [words for rule, words, _ in xrayed("silent").sentences if rule == "silent"]
+    assert does_nothing.endswith(": 4.")
+    (unread,) = [words for rule, words, _ in xrayed("idle").sentences if rule == "idle"]
+    assert unread.endswith(": 6.")
+
+
+def test_a_cost_is_how_far_the_output_moves_beside_its_size():
+    torch.manual_seed(0)
+    net = Stack([usual() for _ in range(3)])
+    found = xray(net, X)
+    x = net.blocks[0](X)
+    for block in net.blocks[1:]:
+        x = x + block(x)
+    moved = ((x - net(X)).square().mean() / net(X).square().mean()).sqrt()
+    assert found.asked["no skip"][0] == pytest.approx(moved.item(), rel=1e-5)
+    assert found.whole == 0 and found.measure == "how far the output moves, beside its size"
+
+
+def test_a_model_that_writes_is_asked_for_the_next_token_and_what_it_says():
+    model = made("GPT2")
+    found = xray(model, dict(input_ids=TOKENS), says=lambda at: f"<{at}>")
+    out = model(TOKENS, labels=TOKENS)
+    assert found.whole == pytest.approx(out.loss.item(), rel=1e-5)
+    top = out.logits[0, -1].softmax(-1).topk(5)
+    assert [words for words, _ in found.says[None]] == [f"<{at}>" for at in top.indices.tolist()]
+    assert [share for _, share in found.says[None]] == pytest.approx(top.values.tolist(), rel=1e-5)
+    assert found.says[0, "skip"] != found.says[None]
+    assert found.stages[0].names == [f"<{at}>" for at in TOKENS[0].tolist()]
+
+
+def test_heights_of_cuts_are_those_of_nets_cut_by_hand():
+    torch.manual_seed(0)
+    net = Stack([usual() for _ in range(3)])
+    (stage,) = xray(net, X).stages
+
+    def by_hand(cut=None, kind=None):
+        states, x = [X], X
+        for at, block in enumerate(net.blocks):
+            f = block(x)
+            x = f if (at, "skip") == (cut, kind) else x if (at, "branch") == (cut, kind) else x + f
+            states.append(x)
+        states = torch.stack(states)
+        return (states / states.square().mean(-1, keepdim=True).sqrt()) @ stage.direction
+
+    assert stage.direction.norm().item() == pytest.approx(1, rel=1e-5)
+    for cut, heights in stage.heights.items():
+        torch.testing.assert_close(heights, by_hand(*cut or ()), rtol=1e-4, atol=1e-5)
+    assert len(stage.heights) == 7 and stage.heights[None].shape == (4, 12)
+
+
+def test_stages_of_a_resnet_are_drawn_one_by_one():
+    first, second = xray(made("ResNet"), IMAGES).stages
+    assert (first.first, tuple(first.shape), first.heights[None].shape) == (0, (8, 8, 8), (2, 8))
+    assert (second.first, tuple(second.shape), second.heights[None].shape) == (1, (16, 4, 4), (3, 16))
+    moved = second.heights[0, "skip"] - second.heights[None]
+    assert moved.abs().max() > 0.1  # by a cut in the stage before
+
+
+def test_it_says_in_thirty_lines_what_the_page_says_and_gives_every_number(tmp_path):
+    for kind in NETS:
+        found = xrayed(kind)
+        lines = str(found).splitlines()
+        assert len(lines) <= 30
+        assert all(f"- {words}" in lines for _, words, _ in found.sentences)
+    given = json.loads(found.to_json())
+    assert given == found.to_dict() and len(given["additions"]) == 6
+    assert given["additions"][2]["module"] == "" and given["additions"][2]["line"].startswith("test_xray.py:")
+    assert given["additions"][2]["no skip"] == found.asked["no skip"][2]
+    found.save(tmp_path / "net.html")
+    page = (tmp_path / "net.html").read_text("utf8")
+    assert all(words.replace("'", "&#x27;") in page for _, words, _ in found.sentences)
+    assert "Why?" not in page
+    found.save(tmp_path / "net.html", book="https://book.example/chapters/")
+    assert "https://book.example/chapters/" in (tmp_path / "net.html").read_text("utf8")
+
+
+def test_nothing_remarkable_is_said():
+    found = xrayed("usual")
+    found.asked |= {"no skip": [0.0] * 6, "no branch": [-1e-3] * 6}
+    assert rules.ORDINARY in str(found)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe, width, theme):
+    found = xray(made("ResNet"), IMAGES)
+    found.save(tmp_path / "net.html")
+    page, messages, _ = open_page("about:blank")
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "net.html").as_uri())
+    page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every((each) => each.explorer)")
+    assert asked == [(tmp_path / "net.html").as_uri()]
+    titles = page.locator(".px-result")
+    assert titles.all_text_contents() == ["The whole net, how far the output moves, beside its size: 0."] * 2
+    page.get_by_role("button", name="Without the skip of addition 2").focus()
+    page.keyboard.press("Enter")
+    cost = rules.number(found.asked["no skip"][1])
+    page.wait_for_function("document.querySelectorAll('.px-cut').length && location.hash.includes('skip')")
+    assert titles.all_text_contents() == [f"Without the skip of addition 2, {cost} more."] * 2
+    page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('branch of addition 1'))"
+    )
+    assert page.locator("[data-cut][aria-pressed=true]").get_attribute("data-cut") == "2"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == [] and messages == []
+
+
+def shell(*words, folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "plusx.xray", *words], capture_output=True, text=True, cwd=folder, timeout=300
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_from_a_shell_by_a_function(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import torch\nclass B(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.f = torch.nn.Linear(4, 4)\n    def forward(self, x):\n        return x + self.f(x)\n"
+        "def net():\n    return torch.nn.Sequential(B(), B()), torch.randn(5, 4)\n"
+    )
+    code, said, wrong = shell("--call", "mine:net", "-o", "mine.html", folder=tmp_path)
+    assert code == 0, wrong
+    assert "2 residual additions" in said and (tmp_path / "mine.html").read_text("utf8").startswith("<!doctype html>")
+    code, _, wrong = shell("--call", "mine:none", "-o", "none.html", folder=tmp_path)
+    assert code == 1 and "nothing was written" in wrong and "Traceback" not in wrong
+    code, _, wrong = shell("nowhere/at/all", "-o", "none.html", folder=tmp_path)
+    assert code == 1 and "nothing was written" in wrong and "Traceback" not in wrong
+    code, _, wrong = shell("--call", "mine:net", "-o", "no/such/net.html", folder=tmp_path)
+    assert code == 1 and "there is no folder no to write net.html into" in wrong.replace("no/such", "no")
+    assert {each.name for each in tmp_path.iterdir()} <= {"mine.py", "mine.html", "__pycache__"}
