@@ -7,9 +7,7 @@ MEASURE = (ROOT / "tests" / "layout.js").read_text()
 SCREENS = {390: 844, 1024: 800, 1280: 800, 1440: 900, 1920: 1080}
 WRITTEN = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
 PAGES = ["index.html", *CHAPTERS, *WRITTEN]
-CHOSEN = [
-    page for page in PAGES if page[9:11] in ("07", "12", "a-", "tr", "wh")
-]  # the worst, once; tables
+CHOSEN = [page for page in PAGES if page[9:11] in ("07", "12", "a-", "tr", "wh")]  # the worst, once; tables
 
 
 @pytest.fixture
