@@ -50,13 +50,18 @@ async function covered() {
   for (const node of inArticle(HANDS)) {
     const hand = node.matches(".px-radio input") ? node.nextElementSibling : node.matches("[role=switch]") ? node.querySelector(".px-hit") ?? node : node;
     hand.scrollIntoView({ block: "center", behavior: "instant" });
-    const { left, right, top, bottom, width, height } = box(hand);
+    const { left, right, width, height } = box(hand);
     if (!width || getComputedStyle(hand).visibility === "hidden" || node.closest(".px-pin[style*=hidden]")) continue;
-    const [x, y] = [(left + right) / 2, (top + bottom) / 2];
-    const there = document.elementFromPoint(x, y);
     const label = node.closest("label");
     const around = node.closest("[class^=plusx-], .px-choices");
-    if (!there || !(node.contains(there) || hand.contains(there) || there.contains(hand) && there === label || label?.contains(there))) {
+    const reached = () => {
+      const now = box(hand);
+      there = document.elementFromPoint((now.left + now.right) / 2, (now.top + now.bottom) / 2);
+      return there && (node.contains(there) || hand.contains(there) || label?.contains(there));
+    };
+    let there = null;
+    if (!reached()) await new Promise((done) => setTimeout(done, 300)); // the page's contents give way
+    if (!reached()) {
       found.push(`${nameOf(node)}: ${there ? "under " + (there.className.baseVal ?? there.className) : "off the window"}`);
     } else if (around && (left < box(around).left - 2 || right > box(around).right + 2)) found.push(`${nameOf(node)}: outside ${around.id}`);
     if (height > innerHeight) found.push(`${nameOf(node)}: taller than the window`);

@@ -80,8 +80,38 @@ def drawn(grid, kind="threads", span=(-1, 1), **more):
 def test_a_thread_goes_through_its_heights():
     _, figure = normalise(drawn([[0, 1, -9], [1, float("nan"), 0]]), "f()")
     first, second = (re.findall(r"[Mc ,h]?(-?[\d.]+)", path) for path in paths(figure))
-    assert [float(first[i]) for i in (1, 8, 14)] == [50, -42, 84]  # the middle, up to the edge, down to the other
+    assert [float(first[i]) for i in (1, 8, 14)] == [50, -42, 168]  # the middle, up to the edge, down and out
     assert float(second[8]) == 84  # what is no number lies on the lower edge
+
+
+def test_a_thread_that_leaves_the_picture_has_an_arrowhead_where_it_does():
+    _, figure = normalise(drawn([[0, 1, -9], [0.5, float("inf"), 0]]), "f()")
+    (*_, down), (*_, up) = (re.findall(r"M([\d.]+),(\d+)L([\d.]+),(\d+)L([\d.]+),(\d+)", way) for way in paths(figure))
+    for (left, foot, tip, edge, right, foot_too), (wanted, inwards) in {down: (98, 90), up: (2, 10)}.items():
+        assert (int(edge), int(foot), foot_too) == (wanted, inwards, foot)
+        assert float(right) - float(left) == pytest.approx(8) and float(left) < float(tip) < float(right)
+    assert 500 < float(down[2]) < 960 and 40 < float(up[2]) < 500  # between the layers where it is in and out
+    assert all(way.count("L") == 2 for way in paths(figure))  # one that comes back has no more of them
+    (wide,) = paths(normalise(river([1.0, 1e40], "t", (-8, 8), size=116), "f()")[1])
+    assert re.search(r"c[\d.]+,0 [\d.]+,(-?[\d.]+)", wide)[1] == "-75.0"  # from half of its room to twice all of it
+
+
+def test_names_stand_one_below_the_other_where_their_threads_begin(page_of):  # noqa: F811
+    def told(cut="none"):
+        states = torch.tensor([[0.0, 0.125, 0.25], [-1.0, 0.5, 0.0]])
+        return threads(states, f"cut {cut}", (-1, 1), ["low", "mid", "high"], named=True, size=300, skip=("cut", cut))
+
+    page, errors = page_of(told, cut=["none", 1])
+    ways = [re.match(r"M0,([\d.]+)c20,0 20,(-?[\d.]+) 40,", way).groups() for way in page.evaluate(D)]
+    assert [float(at) for at, _ in ways] == [250, 150, 50]
+    assert [float(at) + float(up) for at, up in ways] == pytest.approx([150, 132.2, 114.5], abs=0.2)
+    figure = page.locator(".px-figure").bounding_box()
+    for name, (at, _) in zip(["low", "mid", "high"], ways):
+        box = page.locator(".px-names").get_by_text(name, exact=True).bounding_box()
+        assert box["x"] + box["width"] <= figure["x"]
+        assert box["y"] + box["height"] / 2 == pytest.approx(figure["y"] + float(at) / 300 * figure["height"], abs=2)
+    rule, piece = (page.locator(each).first.bounding_box()["x"] for each in (".px-plot .px-layer", ".px-piece"))
+    assert abs(rule - piece) < 1.5 and errors == []
 
 
 def test_the_river_is_as_wide_as_the_logarithm_of_its_size():
@@ -390,10 +420,14 @@ def test_numbers_of_a_wire_stand_beside_one_another_on_a_narrow_page(page_of, la
     page.set_viewport_size({"width": width, "height": 700})
     page.add_style_tag(content="body { margin: 0 36px }")  # as in the book
     seen = page.locator(".px-diagram text:visible").evaluate_all(
-        "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+        "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right, top }) => [left, right, top])"
     )
-    assert len(seen) > 3
-    assert all(right <= left for (_, right), (left, _) in zip(seen, seen[1:])), seen
+    assert len(seen) == layers
+    assert all(right <= left or top < below for (_, right, top), (left, _, below) in zip(seen, seen[1:])), seen
+    least = page.locator(".px-diagram .px-hit").evaluate_all(
+        "all => Math.min(...all.map((one) => one.getBoundingClientRect()).flatMap((one) => [one.width, one.height]))"
+    )
+    assert width < 390 or least >= 24  # as a finger needs
 
 
 def test_columns_of_the_wire_are_those_of_the_threads(page):
@@ -555,7 +589,7 @@ def test_the_result_is_weighed_before_scripts_as_after(page_of):  # noqa: F811
 
     for at in range(3):
         explorer = Explorer(said, bind(said, dict(at=[at, *{0, 1, 2} - {at}])), DEFAULT)
-        before = re.search('role="status">(.*?)</p>', fragment(explorer))[1]
+        before = re.search('role="status"[^>]*>(.*?)</p>', fragment(explorer))[1]
         page, _ = page_of(said, at=[at, *{0, 1, 2} - {at}])
         assert page.locator(".px-result").evaluate("(result) => result.innerHTML") == before
         assert "<small>" in before

@@ -1,5 +1,7 @@
 """The page as a thing to read: letters a line, what is on a screen with what, and whether a hand can press it."""
 
+import re
+
 import pytest
 from browser import CHAPTERS, ROOT, sampled
 
@@ -7,9 +9,7 @@ MEASURE = (ROOT / "tests" / "layout.js").read_text()
 SCREENS = {390: 844, 1024: 800, 1280: 800, 1440: 900, 1920: 1080}
 WRITTEN = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.md"))]
 PAGES = ["index.html", *CHAPTERS, *WRITTEN]
-CHOSEN = [
-    page for page in PAGES if page[9:11] in ("07", "12", "a-", "tr", "wh")
-]  # the worst, once; tables
+CHOSEN = [page for page in PAGES if page[9:11] in ("07", "12", "a-", "tr", "wh")]  # the worst, once; tables
 
 
 @pytest.fixture
@@ -97,3 +97,43 @@ def test_the_measure_finds_what_is_wrong(measured, site_url, open_page, what):
     page.evaluate(MEASURE)
     page.add_style_tag(content=rule)
     assert finds(page.evaluate(f"layout.{what}()"))
+
+
+SHEETS = [*(ROOT / "site" / "features").rglob("*.css"), *(ROOT / "src" / "plusx").rglob("*.css")]
+# Beside elements that carry a name of ours, whose first letters are these: what a feature is there to change.
+OURS = r"[.#][\w-]*(?:px|pn|ln|pg|wr|plusx)-|class\^=.?plusx-|data-drawn"
+THEIRS = {
+    "reading": r"\.cell|btn-reading",
+    "stage": r"\.full-width|\.bd-sidebar-secondary\.hide",
+    "finding": "#pst-search-dialog",
+    "terms": r"^ \.bd-article$",  # a ground for its bubbles
+}
+SELECTORS = """text => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  const depth = (text) => text.split("(").length - text.split(")").length;
+  const parts = (text) => text.split(",").reduce((all, part) =>
+    all.length && depth(all.at(-1)) ? [...all.slice(0, -1), `${all.at(-1)},${part}`] : [...all, part], []);
+  const all = (rules, around) => [...rules].flatMap((rule) => {
+    const whole = rule.selectorText ? parts(rule.selectorText).map((each) => `${around} ${each}`) : [around];
+    const inner = whole.flatMap((each) => all(rule.cssRules ?? [], each));
+    return rule.style?.length && rule.selectorText ? [...whole, ...inner] : inner;
+  });
+  return all(sheet.cssRules, "");
+}"""
+
+
+def strays(page, name, text):
+    """The selectors of a stylesheet that reach elements of others; what a :not leaves out names nothing."""
+    own = re.compile(f"{OURS}|{THEIRS[name]}" if name in THEIRS else OURS)
+    found = page.evaluate(SELECTORS, text)
+    assert found
+    return [each for each in found if not own.search(re.sub(r":not\((?:[^()]|\([^()]*\))*\)", "", each))]
+
+
+def test_a_features_stylesheet_reaches_its_own_elements_and_no_chapter_of_others(open_page):
+    page, _, _ = open_page("about:blank")
+    for sheet in SHEETS:
+        assert strays(page, sheet.stem, sheet.read_text()) == [], sheet.name
+    once = ".bd-article section > :not(section, .px-scene) { max-width: 43rem }"  # was in every chapter
+    assert strays(page, "essay", once) != []

@@ -41,7 +41,10 @@ def legend(figure: dict, turns: bool = False) -> str:
     entries = [
         f"<span>{_swatch(trace, f'C{index % len(COLOURS)}')} {tagged(str(trace['name']))}</span>"
         for index, trace in enumerate(figure["data"])
-        if trace.get("name") and trace.get("showlegend", True) and trace.get("visible", True) is True
+        if trace.get("name")
+        and trace.get("showlegend", True)
+        and trace.get("visible", True) is True
+        and not _has_scale(trace)
     ]
     shown = figure["layout"].get("showlegend", len(entries) > 1)
     scales = [_scale_bar(trace) for trace in figure["data"] if _has_scale(trace) and trace.get("showscale", True)]

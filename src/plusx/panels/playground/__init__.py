@@ -27,11 +27,12 @@ class Challenge(NamedTuple):
     told: str
 
 
-def playground(nets, presets, challenges):
+def playground(nets, presets, challenges, known=None):
     """Show nets with a switch on every skip, branch, norm and activation.
 
     nets: "characters", "sorting", or both, to a trained `Switched`. presets: name to a setting
         of the switches, a list of numbers (see `plusx.nets.switched.VALUES`). challenges: of `Challenge`.
+    known: for each net, held-out losses by settings: what a page tells of these before its nets are loaded.
 
     ValueError: a net of another name, a setting that no net has, or nets with different switches.
     """
@@ -45,8 +46,8 @@ def playground(nets, presets, challenges):
     if os.environ.get("PLUSX_EXPLORE") == "static":
         from IPython.display import HTML, display
 
-        display(HTML(fragment(nets, presets, challenges)))
+        display(HTML(fragment(nets, presets, challenges, known)))
     else:
-        live = Live(nets, markup(nets, presets, challenges))
+        live = Live(nets, markup(nets, presets, challenges, known))
         live.kept = saved(nets, presets)
         show(live)

@@ -43,7 +43,7 @@ HALVES = (
 )
 
 
-def markup(nets, presets, challenges, before=""):
+def markup(nets, presets, challenges, known=None, before=""):
     """What both doors share: a stage for js/playground.js, and what it needs to know.
 
     before: HTML between the two.
@@ -63,6 +63,9 @@ def markup(nets, presets, challenges, before=""):
         "switches": [{"control": c.name, "name": c.title, "labels": c.labels} for c in CONTROLS],
         **drawings(),
         "presets": [{"name": name, "switches": digits(switches)} for name, switches in presets.items()],
+        "known": {
+            name: {digits(key): round(loss, 3) for key, loss in each.items()} for name, each in (known or {}).items()
+        },
         "challenges": [{**c._asdict(), "accepted": [digits(s) for s in c.accepted]} for c in challenges],
     }
     data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
@@ -72,7 +75,7 @@ def markup(nets, presets, challenges, before=""):
 </div>"""
 
 
-def fragment(nets, presets, challenges):
+def fragment(nets, presets, challenges, known=None):
     """The playground's HTML for a page without a kernel, with all presets at the start inputs."""
     seen = {name: look_at(net, START[name]["start"], presets) for name, net in nets.items()}
     tables = "".join(table(net, name, presets, seen[name]) for name, net in nets.items())
@@ -82,7 +85,7 @@ def fragment(nets, presets, challenges):
 <div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{tables}</div></details>
 {states(payload)}
 """
-    return markup(nets, presets, challenges, before)
+    return markup(nets, presets, challenges, known, before)
 
 
 def drawings():

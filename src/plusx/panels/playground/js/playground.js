@@ -6,7 +6,7 @@
 
 import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
-import { ACTIVATION, FFN, NORMS, PER_LAYER } from "./readings.js";
+import { ACTIVATION, FFN, NORMS, PER_LAYER, short } from "./readings.js";
 
 export class Playground extends Bench {
   /** Until `signal` aborts; in the book's page nothing aborts it. */
@@ -146,9 +146,9 @@ export class Playground extends Bench {
           [this.seen, this.seenState] = [seen, state];
           await this.draw();
         } else {
-          this.result.textContent = this.cannot
+          this.result.textContent = this.known(state[2]) + (this.cannot
             ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
-            : "The nets are not loaded yet: without them only the presets answer, at the first input.";
+            : "The nets are not loaded yet: without them only the presets are shown, at the first input.");
         }
       }
     } catch (error) {
@@ -157,6 +157,14 @@ export class Playground extends Bench {
     } finally {
       this.busy = false;
     }
+  }
+
+  /** What the chapter's table says of a setting. */
+  known(switches) {
+    const losses = this.setup.known[this.netName] ?? {};
+    if (!(switches in losses)) return "";
+    const [loss, whole] = [switches, this.trained].map((each) => short(losses[each]));
+    return `${this.changes(switches).join(", ")}: a loss of ${loss} on held-out data, ${whole} as trained. `;
   }
 
   /** The names of the switches that differ from training. */

@@ -7,7 +7,7 @@ for (const root of /** @type {NodeListOf<HTMLElement>} */ (document.querySelecto
   const files = JSON.parse(root.dataset.files ?? "{}");
   const bytes = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
   const offer = !bytes
-    ? "Not on this page, which brings no model along: open the chapter in JupyterLab."
+    ? "Not here: other words, and more cuts than one, want the model, which this page does not bring along. Open the chapter in JupyterLab."
     : location.protocol === "file:"
       ? "Not from disk, where a browser starts no worker."
       : `Load the model (${Math.round(bytes / 1e6)} MB)`;

@@ -52,6 +52,11 @@ export class Writer {
     this.field = form?.querySelector("input");
     this.go = form?.querySelector("button");
     if (this.go) this.go.disabled = false;
+    if (this.field && this.go && this.cannot) {
+      this.field.readOnly = true;
+      this.go.hidden = true;
+      this.say(`${this.told} ${this.cannot}`);
+    }
     this.load.textContent = offer;
     this.load.hidden = Boolean(this.cannot || !form);
     this.whole.hidden = false;
@@ -71,7 +76,7 @@ export class Writer {
   /** @param {string} name */
   toggle(name) {
     const was = this.off.has(name);
-    if (!this.field) this.off.clear();
+    if (!this.field || this.cannot) this.off.clear(); // one at a time was kept
     if (was) this.off.delete(name);
     else this.off.add(name);
     this.changed();
