@@ -595,5 +595,5 @@ def test_what_torch_would_refuse_is_told_in_our_words():
         nested = torch.nested.nested_tensor(list(X))
     gates = switches(blocks(lambda x, y: x + y), X)
     gates.branch[1] = 0.5
-    with pytest.raises(ValueError, match="branch gate 1 .* does not go with a nested tensor"), gates:
+    with pytest.raises(ValueError, match="gate 1 .* does not go with a nested tensor"), gates:
         gates.model(nested)

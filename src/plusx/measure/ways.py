@@ -19,6 +19,7 @@ _LOOKED_UP = re.compile("Embedding|Index|Gather")
 _PARTS = re.compile("Split|UnsafeSplit|Unbind")  # one node with an output for each part
 _PART = re.compile("Select|Slice")
 _ITEMS = re.compile("Select|Unbind")  # a word of a sentence, not some features of all words
+_ADD = re.compile("B?Add|Sub")
 
 
 class Verdict(NamedTuple):
@@ -45,11 +46,12 @@ class Kind(NamedTuple):
     has_parts: bool  # an output for each part
     is_part: bool
     is_item: bool
+    adds: bool
 
 
 @cache
 def _kind(name):
-    return Kind(*(bool(each.match(name)) for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS)))
+    return Kind(*(bool(each.match(name)) for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD)))
 
 
 class Ways:
@@ -57,7 +59,7 @@ class Ways:
 
     def __init__(self, weights):
         self.weights, self.at, self.parts = weights, {}, {}
-        self.kinds, self.before, self.mixes, self.weighs, self.bare = [], [], [], [], []
+        self.kinds, self.before, self.mixes, self.weighs, self.bare, self.left = [], [], [], [], [], []
 
     def vertex(self, edge):
         """The number of a tensor's gradient edge."""
@@ -95,14 +97,16 @@ class Ways:
         weighs, bare = len(data) < len(before), node in self.weights or bool(before and not data)
         if bare and before and (mixes or kind.looks_up):
             bare, data = False, () if kind.looks_up else tuple(before)
-        self.at[node] = self._append(kind, tuple(before) if bare else data, mixes and not bare, weighs, bare)
+        left = () if kind.adds else tuple(before)
+        self.at[node] = self._append(kind, tuple(before) if bare else data, mixes and not bare, weighs, bare, left)
 
-    def _append(self, kind, before, mixes=False, weighs=False, bare=False):
+    def _append(self, kind, before, mixes=False, weighs=False, bare=False, left=()):
         self.kinds.append(kind)
         self.before.append(before)
         self.mixes.append(mixes)
         self.weighs.append(weighs)
         self.bare.append(bare)
+        self.left.append({*left, *before})
         return len(self.kinds) - 1
 
     def root(self, vertex):
@@ -119,6 +123,8 @@ class Ways:
 
     def told(self, a, b, alike=True):
         """The verdict on a + b, two vertices. alike: they have one shape."""
+        if self.bare[a] != self.bare[b]:
+            return self._told_of_constant(a, b)
         marks, own = self._apart(a, b)
         ways = [self._way(end, side, marks) for end, side in zip((a, b), own)]
         if None in ways:
@@ -140,6 +146,19 @@ class Ways:
             why = "both sides mix what they come from"
         doubtful = bool(mixed or gains or parts)
         return Verdict(stream, why, doubtful, gains, frozenset(branch), common, not self.bends(branch))
+
+    def _told_of_constant(self, a, b):
+        """The same where one operand is made of weights and constants alone, as queries are: has it gone into the other?"""
+        stream = int(self.bare[b])
+        start, *todo = (b, a) if stream else (a, b)
+        branch = set(todo)
+        while todo:
+            new = self.left[todo.pop()] - branch
+            branch |= new
+            todo += [each for each in new if each > start]
+        if start not in branch or not self.blends(branch - {start}):
+            return Verdict(None, "nothing that both come from")
+        return Verdict(stream, None, branch=frozenset(branch - {start}), common=start)
 
     def _apart(self, a, b):
         """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both; what is behind one alone, latest first."""
