@@ -522,8 +522,8 @@ class _Search(_Additions):
                     why = f"a part of the branch in {other.line}"
                 elif not ways.blends(verdict.branch & around.branch) or uses[branch] - around.branch:
                     why = f"what the branch in {other.line} begins with"
-                elif verdict.doubtful and (
-                    verdict.gains or ways.root(verdict.common) not in sums | {ways.root(stream)}
+                elif verdict.changed or (
+                    verdict.doubtful and ways.root(verdict.common) not in sums | {ways.root(stream)}
                 ):
                     why = f"inside the branch in {other.line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(place)):
