@@ -75,7 +75,9 @@ for _way, _calls in _WAYS_TO_ADD.items():
         _ADDS |= {getattr(_TENSOR, name): _way for name in _call.split()} if isinstance(_call, str) else {_call: _way}
 _IN_PLACE = {call for call in _ADDS if call.__name__.endswith("_") and call.__name__[:3] not in ("__a", "__r", "__s")}
 _OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
-_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # without gates
+_OTHERS |= {
+    getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()
+}  # without gates
 _ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
 _SETTER = type(_TENSOR.requires_grad.__set__)
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}

@@ -54,7 +54,12 @@ class Kind(NamedTuple):
 
 @cache
 def _kind(name):
-    return Kind(*(bool(each.match(name)) for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD, _SCALE)))
+    return Kind(
+        *(
+            bool(each.match(name))
+            for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD, _SCALE)
+        )
+    )
 
 
 class Ways:
@@ -136,7 +141,9 @@ class Ways:
             return Verdict(None, "neither way back to what both come from is the shorter")
         stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
         ((mixed, _), way, common), ((other, _), branch_way, _) = ways[stream], ways[1 - stream]
-        branch = self._made_of({vertex for vertex, mark in marks.items() if mark == 3}, own[1 - stream][::-1], self.before)
+        branch = self._made_of(
+            {vertex for vertex, mark in marks.items() if mark == 3}, own[1 - stream][::-1], self.before
+        )
         entries = [self.kinds[each] for each in branch if common in self.before[each]]
         ends = [*entries, self.kinds[way[0]]] if way and entries else []
         parts = bool(ends) and all(each.is_part for each in ends)
@@ -148,7 +155,16 @@ class Ways:
         elif mixed and not (alike and self._projects(way) and self.bends(branch if other > mixed else branch_way)):
             why = "both sides mix what they come from"
         scaled = any(self.kinds[each].scales and len(self.before[each]) > 1 for each in way)
-        return Verdict(stream, why, mixed or parts, gains or scaled or self.bends(way), gains, frozenset(branch), common, not self.bends(branch))
+        return Verdict(
+            stream,
+            why,
+            mixed or parts,
+            gains or scaled or self.bends(way),
+            gains,
+            frozenset(branch),
+            common,
+            not self.bends(branch),
+        )
 
     def _told_of_constant(self, a, b):
         """The same where one operand is made of weights and constants alone, as queries are: has it gone into the other?"""
