@@ -13,8 +13,8 @@ from .probes import left_of_x, norms
 def ask(gates, loss):
     """The questions -> an answer for each addition of `switches`, (len(places),), float64.
 
-    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number. It is called 2 len(places) + 1
-    times, so the model should be in evaluation mode.
+    gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number. It is called
+    2 len(places) + 1 times, so the model should be in evaluation mode.
 
     branch / stream: root mean squares of what is added and of what it is added to.
     left of x: the cosine of the stream with the first one, both without their mean over the first dimension, the

@@ -3,8 +3,6 @@
 Here lives how such additions are met, gated and gathered; by what rule one is residual lives in `ways`.
 """
 
-import contextlib
-import inspect
 import random
 import sys
 import threading
@@ -193,8 +191,8 @@ class Switches(_Additions):
         with gates:
             scores = model(tokens)
 
-    With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder` with
-    a padding mask then computes padded places too, where it otherwise writes 0. A thread of its own is not gated.
+    With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder`
+    with a padding mask then computes padded places too, where it otherwise writes 0. Other threads are not gated.
 
     RuntimeError: an addition comes more often than when it was found or after another module, a gate is not 1 and its
     addition never came, or it comes where gradient checkpointing will compute it again without the gate.
@@ -384,15 +382,14 @@ def switches(model, *inputs, only=None, **named):
             for name, p in model.named_parameters()
             if not any(name.startswith(f"{path}.") for path in scripted)
         }
-        buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-        inputs, named = tree_map_only(torch.Tensor, _traced, (inputs, named))
         nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
-        state = torch.get_rng_state()
         for constants in True, False:  # numpy, say, takes no constant that records gradients
-            seen = _Search(model, set(nodes.values()), constants)
+            seen, state = _Search(model, set(nodes.values()), constants), torch.get_rng_state()
+            buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
             try:
                 with seen:
-                    output = functional_call(model, weights | buffers, inputs, named)
+                    given = tree_map_only(torch.Tensor, _traced, (inputs, named))
+                    output = functional_call(model, weights | buffers, *given)
                 break
             except Exception:
                 if not constants:

@@ -167,7 +167,7 @@ class Ways:
         )
 
     def _told_of_constant(self, a, b):
-        """The same where one operand is made of weights and constants alone, as queries are: has it gone into the other?"""
+        """The same where one operand is made of weights and constants alone, as queries are."""
         stream = int(self.bare[b])
         start, *todo = (b, a) if stream else (a, b)
         behind = set(todo)
