@@ -47,7 +47,8 @@ def _between(input, end, weight, **_):
     return (1 - weight) * input, weight * end, 1
 
 
-def _matrix(input, one, two, *, beta=1, alpha=1, **_):
+def _matrix(input, *both, beta=1, alpha=1, out=None, **named):
+    one, two = *both, *named.values()
     return beta * input, one @ two, alpha
 
 
@@ -72,7 +73,10 @@ for _way, _calls in _WAYS_TO_ADD.items():
         _ADDS |= {getattr(_TENSOR, name): _way for name in _call.split()} if isinstance(_call, str) else {_call: _way}
 _IN_PLACE = {call for call in _ADDS if call.__name__.endswith("_") and call.__name__[:3] not in ("__a", "__r", "__s")}
 _OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
-_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # without gates
+_OTHERS |= {
+    getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()
+}  # without gates
+_ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
 _SETTER = type(_TENSOR.requires_grad.__set__)
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
 _HEEDED = {*_ADDS, *_STACKS, *_TOTALS}
@@ -187,8 +191,8 @@ class Switches(_Additions):
         with gates:
             scores = model(tokens)
 
-    With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder` with
-    a padding mask then computes padded places too, where it otherwise writes 0. A thread of its own is not gated.
+    With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder`
+    with a padding mask then computes padded places too, where it otherwise writes 0. Other threads are not gated.
 
     RuntimeError: an addition comes more often than when it was found or after another module, a gate is not 1 and its
     addition never came, or it comes where gradient checkpointing will compute it again without the gate.
@@ -378,15 +382,21 @@ def switches(model, *inputs, only=None, **named):
             for name, p in model.named_parameters()
             if not any(name.startswith(f"{path}.") for path in scripted)
         }
-        buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-        inputs, named = tree_map_only(torch.Tensor, _traced, (inputs, named))
         nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
-        seen = _Search(model, set(nodes.values()))
-        try:
-            with seen:
-                output = functional_call(model, weights | buffers, inputs, named)
-        finally:
-            random.setstate(drawn)
+        for constants in True, False:  # numpy, say, takes no constant that records gradients
+            seen, state = _Search(model, set(nodes.values()), constants), torch.get_rng_state()
+            buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+            try:
+                with seen:
+                    given = tree_map_only(torch.Tensor, _traced, (inputs, named))
+                    output = functional_call(model, weights | buffers, *given)
+                break
+            except Exception:
+                if not constants:
+                    raise
+                torch.set_rng_state(state)
+            finally:
+                random.setstate(drawn)
     return seen.gathered(only, scripted, nodes, output)
 
 
@@ -409,8 +419,9 @@ def _check(model, inputs, named):
 class _Search(_Additions):
     """seen: for each addition with both gradients its place, verdict, and the vertices of its stream and its sum."""
 
-    def __init__(self, model, weights):
+    def __init__(self, model, weights, constants):
         super().__init__(model)
+        self.constants = constants
         self.ways, self.seen, self.times, self.count, self.told, self.ran = Ways(weights), [], Counter(), 0, [], set()
 
     def _hook(self):
@@ -442,6 +453,12 @@ class _Search(_Additions):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if type(func) is _SETTER and func.__self__ is _TENSOR.requires_grad:
             return None  # a model that asks for gradients of its input: they are recorded anyway
+        if func in _ZEROS and self.constants and torch.is_grad_enabled():
+            out = func(*args, **kwargs or {})
+            if not _differs(out):
+                return out
+            self.ways.weights.add(get_gradient_edge(out.requires_grad_()).node)
+            return out.clone()  # a stream may begin as a constant
         if func in _OTHERS and self.running:
             one, two = [each for each in tree_leaves(args) if isinstance(each, _TENSOR) and _differs(each)][:2]
             self._tell_of_both(one, two, f"{func.__name__} has no gate")
@@ -504,7 +521,9 @@ class _Search(_Additions):
                     why = f"a part of the branch in {other.line}"
                 elif not ways.blends(verdict.branch & around.branch) or uses[branch] - around.branch:
                     why = f"what the branch in {other.line} begins with"
-                elif verdict.doubtful and ways.root(verdict.common) not in sums | {ways.root(stream)}:
+                elif verdict.changed or (
+                    verdict.doubtful and ways.root(verdict.common) not in sums | {ways.root(stream)}
+                ):
                     why = f"inside the branch in {other.line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(place)):
                 found.append((place, verdict, end, branch, total))

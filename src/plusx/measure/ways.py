@@ -19,6 +19,8 @@ _LOOKED_UP = re.compile("Embedding|Index|Gather")
 _PARTS = re.compile("Split|UnsafeSplit|Unbind")  # one node with an output for each part
 _PART = re.compile("Select|Slice")
 _ITEMS = re.compile("Select|Unbind")  # a word of a sentence, not some features of all words
+_SCALE = re.compile("Mul|Div|Where|Lerp|Max|Min")
+_ADD = re.compile("B?Add|Sub")
 
 
 class Verdict(NamedTuple):
@@ -30,6 +32,7 @@ class Verdict(NamedTuple):
     stream: int | None
     why: str | None
     doubtful: bool = False
+    changed: bool = False
     gains: bool = False
     branch: frozenset = frozenset()
     common: int | None = None
@@ -45,11 +48,18 @@ class Kind(NamedTuple):
     has_parts: bool  # an output for each part
     is_part: bool
     is_item: bool
+    adds: bool
+    scales: bool
 
 
 @cache
 def _kind(name):
-    return Kind(*(bool(each.match(name)) for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS)))
+    return Kind(
+        *(
+            bool(each.match(name))
+            for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD, _SCALE)
+        )
+    )
 
 
 class Ways:
@@ -57,7 +67,7 @@ class Ways:
 
     def __init__(self, weights):
         self.weights, self.at, self.parts = weights, {}, {}
-        self.kinds, self.before, self.mixes, self.weighs, self.bare = [], [], [], [], []
+        self.kinds, self.before, self.mixes, self.weighs, self.bare, self.left = [], [], [], [], [], []
 
     def vertex(self, edge):
         """The number of a tensor's gradient edge."""
@@ -95,14 +105,16 @@ class Ways:
         weighs, bare = len(data) < len(before), node in self.weights or bool(before and not data)
         if bare and before and (mixes or kind.looks_up):
             bare, data = False, () if kind.looks_up else tuple(before)
-        self.at[node] = self._append(kind, tuple(before) if bare else data, mixes and not bare, weighs, bare)
+        left = () if kind.adds else tuple(before)
+        self.at[node] = self._append(kind, tuple(before) if bare else data, mixes and not bare, weighs, bare, left)
 
-    def _append(self, kind, before, mixes=False, weighs=False, bare=False):
+    def _append(self, kind, before, mixes=False, weighs=False, bare=False, left=()):
         self.kinds.append(kind)
         self.before.append(before)
         self.mixes.append(mixes)
         self.weighs.append(weighs)
         self.bare.append(bare)
+        self.left.append({*left, *before})
         return len(self.kinds) - 1
 
     def root(self, vertex):
@@ -119,6 +131,8 @@ class Ways:
 
     def told(self, a, b, alike=True):
         """The verdict on a + b, two vertices. alike: they have one shape."""
+        if self.bare[a] != self.bare[b]:
+            return self._told_of_constant(a, b)
         marks, own = self._apart(a, b)
         ways = [self._way(end, side, marks) for end, side in zip((a, b), own)]
         if None in ways:
@@ -126,8 +140,10 @@ class Ways:
         if ways[0][::2] == ways[1][::2]:
             return Verdict(None, "neither way back to what both come from is the shorter")
         stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
-        ((mixed, _), way, common), other = ways[stream], ways[1 - stream][0][0]
-        branch = own[1 - stream]
+        ((mixed, _), way, common), ((other, _), branch_way, _) = ways[stream], ways[1 - stream]
+        branch = self._made_of(
+            {vertex for vertex, mark in marks.items() if mark == 3}, own[1 - stream][::-1], self.before
+        )
         entries = [self.kinds[each] for each in branch if common in self.before[each]]
         ends = [*entries, self.kinds[way[0]]] if way and entries else []
         parts = bool(ends) and all(each.is_part for each in ends)
@@ -136,10 +152,50 @@ class Ways:
             why = "the branch takes each number by itself"
         elif parts and (not other or all(each.is_item for each in ends)):
             why = "two items of one tensor"
-        elif mixed and not (alike and other > mixed and self.bends(branch) and not self.bends(way)):
+        elif mixed and not (alike and self._projects(way) and self.bends(branch if other > mixed else branch_way)):
             why = "both sides mix what they come from"
-        doubtful = bool(mixed or gains or parts)
-        return Verdict(stream, why, doubtful, gains, frozenset(branch), common, not self.bends(branch))
+        scaled = any(self.kinds[each].scales and len(self.before[each]) > 1 for each in way)
+        return Verdict(
+            stream,
+            why,
+            mixed or parts,
+            gains or scaled or self.bends(way),
+            gains,
+            frozenset(branch),
+            common,
+            not self.bends(branch),
+        )
+
+    def _told_of_constant(self, a, b):
+        """The same where one operand is made of weights and constants alone, as queries are."""
+        stream = int(self.bare[b])
+        start, *todo = (b, a) if stream else (a, b)
+        behind = set(todo)
+        while todo:
+            new = self.left[todo.pop()] - behind
+            behind |= new
+            todo += new
+        branch = self._made_of({start}, sorted(behind), self.left)
+        if not self.blends(branch):
+            return Verdict(None, "nothing that both come from")
+        return Verdict(stream, None, branch=frozenset(branch), common=start)
+
+    def _made_of(self, common, vertices, before):
+        """Those of these vertices, in order, that come from what is common."""
+        made = set()
+        for vertex in vertices:
+            if vertex not in common and any(each in common or each in made for each in before[vertex]):
+                made.add(vertex)
+        return made
+
+    def _projects(self, way):
+        """Whether nothing bends behind the first that mixes."""
+        mixed = False
+        for vertex in way:
+            mixed |= self.mixes[vertex]
+            if mixed and self.kinds[vertex].bends:
+                return False
+        return True
 
     def _apart(self, a, b):
         """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both; what is behind one alone, latest first."""
