@@ -26,7 +26,7 @@ from .figures import COLOURS, FLAT, NEUTRALS, coloured
 from .words import in_svg
 
 DRAWN = {*FLAT, "surface"}
-MANY = 2000  # marks of one trace are one bitmap, or the page holds megabytes of them
+MANY = 2000  # marks of one trace, or ten times as many points, are one bitmap: else a page holds megabytes of them
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
@@ -321,7 +321,7 @@ def _draw(axis, trace: dict, colour: str, layout: dict):
             linestyle=_DASHES.get(line.get("dash"), "-") if "lines" in mode else "",
             linewidth=line.get("width", 2) * 0.75,
             drawstyle={"hv": "steps-post", "vh": "steps-pre", "hvh": "steps-mid"}.get(line.get("shape"), "default"),
-            **look,
+            rasterized=len(x) > 10 * MANY, **look,
         )  # fmt: skip
     if "markers" in mode:
         _markers(axis, x, y, trace, line_colour)

@@ -10,7 +10,6 @@ _PAIR = re.compile(r"<(b|i|em|strong|sub|sup|s|u)>(.*?)</\1>", re.S)
 _ESCAPED = re.compile(
     r"&lt;(b|i|em|strong|sub|sup|s|u)&gt;((?:(?!&lt;(?:b|i|em|strong|sub|sup|s|u)&gt;).)*?)&lt;/\1&gt;", re.S
 )
-_PLAIN = re.compile(r"</?(?:span|a)(?: [^<>]*)?>")
 _BREAK = re.compile(r"<br ?/?>")
 _LOW = str.maketrans("0123456789+-=()aeoxhklmnpst", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜ")
 _HIGH = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
@@ -22,7 +21,7 @@ _LOOKS |= dict.fromkeys(("i", "em"), "font-style: italic")
 
 def tagged(text: str) -> str:
     """The words as HTML."""
-    return _set(html.escape(_BREAK.sub(" ", _PLAIN.sub("", text))), r"<\1>\2</\1>")
+    return _set(html.escape(_BREAK.sub(" ", text)), r"<\1>\2</\1>")
 
 
 def in_svg(svg: str) -> str:
@@ -39,7 +38,7 @@ def _set(text: str, tag) -> str:
 
 def plain(text: str) -> str:
     """The words without tags: what is raised or lowered by letters that are, where there are such."""
-    return _PAIR.sub(lambda pair: _moved(plain(pair[2]), pair[1]), _BREAK.sub(" ", _PLAIN.sub("", text)))
+    return _PAIR.sub(lambda pair: _moved(plain(pair[2]), pair[1]), _BREAK.sub(" ", text))
 
 
 def _moved(text: str, tag: str) -> str:
