@@ -59,11 +59,11 @@ def _has_scale(trace: dict) -> bool:
 def _scale_bar(trace: dict) -> str:
     """A grid's colours from its least to its greatest value."""
     low, high = limits(trace)
-    bar, scale = trace.get("colorbar", {}), colours(trace)
+    bar = trace.get("colorbar", {})
     ends = bar.get("ticktext") or cells([low, high])
     name = tagged(str(bar.get("title", {}).get("text") or trace.get("name") or "z"))
     given = trace.get("colorscale")
-    fills = [_between(given, i / 24) if isinstance(given, list) else to_hex(scale(i / 24)) for i in range(25)]
+    fills = [_between(given, i / 24) if isinstance(given, list) else to_hex(colours(trace)(i / 24)) for i in range(25)]
     fills = fills[::-1] if isinstance(given, list) and trace.get("reversescale") else fills
     bands = "".join(f'<rect x="{4 * i}" width="4.5" height="12" style="fill:{fill}"/>' for i, fill in enumerate(fills))
     return (

@@ -93,7 +93,7 @@ def number(value: float, digits: int = 4) -> str:
     if value == 0:
         return "0"
     rounded = float(Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal_from_float(float(value)))
-    if 1e-3 <= abs(value) < max(1e5, 10.0**digits):
+    if 1e-3 <= abs(rounded) and abs(value) < max(1e5, 10.0**digits):
         return np.format_float_positional(rounded, trim="-")
     mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(exponent):+d}"

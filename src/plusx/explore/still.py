@@ -7,7 +7,6 @@ closely enough that nothing jumps when plotly takes over.
 import io
 import re
 import warnings
-from colorsys import hls_to_rgb, hsv_to_rgb
 
 import matplotlib
 import numpy as np
@@ -27,7 +26,7 @@ from .figures import COLOURS, FLAT, NEUTRALS, coloured
 from .words import in_svg
 
 DRAWN = {*FLAT, "surface"}
-MANY = 2000  # marks of one trace are one bitmap, or the page holds megabytes of them
+MANY = 2000  # marks of one trace, or ten times as many points, are one bitmap: else a page holds megabytes of them
 
 # Stand-ins that matplotlib accepts, replaced by CSS variables so that the SVG follows the theme.
 _STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
@@ -50,6 +49,7 @@ _MARKERS = {
     "triangle-up": [(-_HALF, -0.5), (_HALF, -0.5), (0, 1)],
     "triangle-down": [(-_HALF, 0.5), (_HALF, 0.5), (0, -1)],
 }
+_ORDERS = {"trace": 0, "array": 0, "category ascending": 1, "category descending": -1}  # of categories
 _RC = {
     "svg.fonttype": "none",
     "svg.hashsalt": "plusx",
@@ -132,39 +132,28 @@ def still(figure: dict, width: int, prefix: str) -> str:
 
 
 class _Understood(dict):
-    """A palette that has CSS's colours as well, in the words of matplotlib."""
+    """A palette that has CSS's rgb() as well, in the words of matplotlib."""
 
     def get(self, word: str, default: str) -> str:
-        if not (found := re.fullmatch(r"(rgb|hsl|hsv)a?\(([^)]+)\)", word.replace(" ", ""))):
+        if not (found := re.fullmatch(r"rgba?\(([^)]+)\)", word)):
             return super().get(word, default)
-        *parts, alpha = [*map(float, found[2].replace("%", "").split(",")), 1][:4]
-        if found[1] == "rgb":
-            return to_hex([*(part / 255 for part in parts), alpha], keep_alpha=alpha < 1)
-        hue, second, third = parts[0] / 360, parts[1] / 100, parts[2] / 100
-        turned = hls_to_rgb(hue, third, second) if found[1] == "hsl" else hsv_to_rgb(hue, second, third)
-        return to_hex([*turned, alpha], keep_alpha=alpha < 1)
+        *parts, alpha = [*(float(part) for part in found[1].split(",")), 1][:4]
+        return to_hex([*(part / 255 for part in parts), alpha], keep_alpha=alpha < 1)
 
 
 def _categories(figure: dict) -> dict[str, dict[str, int]]:
     """The words of each axis that holds some, with their places."""
     words = {}
     for name, axis in figure["layout"].items():
-        if name[1:5] != "axis" or axis.get("type") not in ("category", "multicategory"):
-            continue
-        order = axis.get("categoryorder", "trace")
-        if axis["type"] == "multicategory" or order not in (
-            "trace",
-            "array",
-            "category ascending",
-            "category descending",
-        ):
-            raise ExploreError(f"explore: no still picture of categories in groups, or in the order {order!r}.")
-        on = [t for t in figure["data"] if f"{name[0]}axis{t.get(f'{name[0]}axis', name[0])[1:]}" == name]
-        found = [_word(value) for trace in on for value in trace.get(name[0], ()) if value is not None]
-        if order.startswith("category"):
-            found = sorted(found, reverse=order.endswith("descending"))
-        found = dict.fromkeys([*map(_word, axis.get("categoryarray", ())), *found])
-        words[name] = {word: place for place, word in enumerate(found)}
+        if name[1:5] == "axis" and axis.get("type") in ("category", "multicategory"):
+            order, side = axis.get("categoryorder", "trace"), name[0]
+            if axis["type"] == "multicategory" or order not in _ORDERS:
+                raise ExploreError(f"explore: no still picture of categories in groups, or in the order {order!r}.")
+            on = [t for t in figure["data"] if f"{side}axis{t.get(f'{side}axis', side)[1:]}" == name]
+            found = [_word(value) for trace in on for value in trace.get(side, ()) if value is not None]
+            found = sorted(found, reverse=_ORDERS[order] < 0) if _ORDERS[order] else found
+            found = dict.fromkeys([*map(_word, axis.get("categoryarray", ())), *found])
+            words[name] = {word: place for place, word in enumerate(found)}
     return words
 
 
@@ -185,14 +174,8 @@ def _placed(values, kind: str | None, words: dict[str, int]) -> np.ndarray:
         return date2num(np.array(days, "datetime64[ms]"))
     if isinstance(values, np.ndarray):
         return values
-    return np.array([_float(value) for value in values])
-
-
-def _float(value) -> float:
-    try:
-        return np.nan if value is None or isinstance(value, bool) else float(value)
-    except ValueError:
-        return np.nan
+    numbers = (re.fullmatch(r"\s*-?[\d.]+(e[+-]?\d+)?\s*", str(value)) for value in values)
+    return np.array([float(number[0]) if number else np.nan for number in numbers])
 
 
 def _settle(axis, key: tuple[str, str], layout: dict, words: dict, axes: dict):
@@ -226,19 +209,14 @@ def _settle(axis, key: tuple[str, str], layout: dict, words: dict, axes: dict):
 
 def _bars(axis, group: list[tuple[dict, str]], layout: dict):
     """The bars of one plot: side by side, upon each other or one before the other, as `barmode` has it."""
-    mode, across = layout.get("barmode", "group"), [trace.get("orientation") == "h" for trace, _ in group]
-    lengths = [trace.get("xy"[not h], trace.get("xy"[h])) for (trace, _), h in zip(group, across)]
-    places = [
-        trace.get("xy"[h], np.arange(len(own), dtype=float)) for (trace, _), h, own in zip(group, across, lengths)
-    ]
-    steps = np.diff(np.unique(np.concatenate(places)))
-    room = (1 - layout.get("bargap", 0.2)) * (min(steps[np.isfinite(steps)], default=1))
-    slots = [trace.get("offsetgroup", at) for at, (trace, _) in enumerate(group)]
-    slots = list(dict.fromkeys(slots)) if mode == "group" else [None]
-    tops: dict = {}
-    for at, ((trace, colour), h, place, length) in enumerate(zip(group, across, places, lengths)):
-        marker, base = trace.get("marker", {}), trace.get("base")
-        slot = slots.index(trace.get("offsetgroup", at)) if mode == "group" else 0
+    mode, tops = layout.get("barmode", "group"), {}
+    sides = ["yx" if trace.get("orientation") == "h" else "xy" for trace, _ in group]
+    steps = np.diff(np.unique(np.concatenate([trace[side[0]] for side, (trace, _) in zip(sides, group)])))
+    room = (1 - layout.get("bargap", 0.2)) * min(steps[np.isfinite(steps)], default=1)
+    slots = list(dict.fromkeys(mode == "group" and trace.get("offsetgroup", at) for at, (trace, _) in enumerate(group)))
+    for at, ((across, along), (trace, colour)) in enumerate(zip(sides, group)):
+        slot = slots.index(mode == "group" and trace.get("offsetgroup", at))
+        place, length, base = trace[across], trace[along], trace.get("base")
         wide = np.asarray(trace.get("width", room / len(slots)), float)
         middle = place - room / 2 + room / len(slots) * (slot + 0.5)
         if "offset" in trace:
@@ -246,14 +224,11 @@ def _bars(axis, group: list[tuple[dict, str]], layout: dict):
         if base is None:
             base = []
             for where, value in zip(place, np.nan_to_num(length)):
-                pile = (None if mode in ("stack", "relative") else at, where, value < 0 and mode != "stack")
+                pile = mode in ("stack", "relative") or at, where, value < 0 and mode != "stack"
                 base.append(tops.get(pile, 0))
                 tops[pile] = base[-1] + value
-        look = {"color": marker.get("color", colour), "alpha": trace.get("opacity")}
-        if h:
-            axis.barh(middle, length, height=wide, left=base, **look)
-        else:
-            axis.bar(middle, length, width=wide, bottom=base, **look)
+        draw = axis.barh if across == "y" else axis.bar  # the same by place: where, how far, how wide, from where
+        draw(middle, length, wide, base, color=trace.get("marker", {}).get("color", colour), alpha=trace.get("opacity"))
 
 
 def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str):
@@ -331,9 +306,8 @@ def _draw(axis, trace: dict, colour: str, layout: dict):
     x, y = trace.get("x"), trace.get("y")
     x = np.arange(len(y), dtype=float) if x is None else x
     y = np.arange(len(x), dtype=float) if y is None else y
-    if trace.get("connectgaps"):
-        there = np.isfinite(x) & np.isfinite(y)
-        x, y = x[there], y[there]
+    if trace.get("connectgaps") or "sizeref" in marker:
+        raise ExploreError("explore: no still picture of joined gaps, or of marks whose sizes have a scale.")
     if isinstance(marker.get("color"), np.ndarray):
         trace = {**trace, "marker": {**marker, "color": _scaled(marker | layout.get(marker.get("coloraxis", ""), {}))}}
     mode = trace.get("mode", "lines+markers")
@@ -347,7 +321,7 @@ def _draw(axis, trace: dict, colour: str, layout: dict):
             linestyle=_DASHES.get(line.get("dash"), "-") if "lines" in mode else "",
             linewidth=line.get("width", 2) * 0.75,
             drawstyle={"hv": "steps-post", "vh": "steps-pre", "hvh": "steps-mid"}.get(line.get("shape"), "default"),
-            **look,
+            rasterized=len(x) > 10 * MANY, **look,
         )  # fmt: skip
     if "markers" in mode:
         _markers(axis, x, y, trace, line_colour)
@@ -378,11 +352,7 @@ def _markers(axis, x, y, trace: dict, colour: str):
         places, is_open = corners(symbol)
         fill, edge, width = outline(trace, colour, is_open)
         each = np.array(symbols) == symbol
-        size = marker.get("size", 6)
-        if "sizeref" in marker or "sizemode" in marker:
-            size = np.nan_to_num(np.asarray(size, float)) / 2 / marker.get("sizeref", 1)
-            size = 2 * np.maximum(np.sqrt(size) if marker.get("sizemode") == "area" else size, marker.get("sizemin", 0))
-        x_, y_, fill, edge, size = (_of(each, part) for part in (x, y, fill, edge, size))
+        x_, y_, fill, edge, size = (_of(each, part) for part in (x, y, fill, edge, marker.get("size", 6)))
         # matplotlib scales a path of one's own to fit the size, plotly does not.
         extent = 1 if places is None else np.abs(places).max()
         axis.scatter(
@@ -463,8 +433,7 @@ def _grid(axis, trace: dict):
     how = lines.get("coloring", "fill") if trace["type"] == "contour" else "heatmap"
     x, y, z = trace["x"], trace["y"], trace["z"]
     if how == "heatmap":
-        sides = [v if len(v) > count else _edges(v) for v, count in zip((x, y), z.shape[::-1])]
-        axis.pcolormesh(*sides, z, shading="flat", rasterized=True, **look)
+        axis.pcolormesh(x, y, z, shading="flat" if len(x) > z.shape[1] else "nearest", rasterized=True, **look)
         if trace["type"] == "heatmap":
             return
     start, end = lines.get("start", low), lines.get("end", high)
@@ -474,15 +443,6 @@ def _grid(axis, trace: dict):
         axis.contourf(x, y, z, levels=levels, extend="both", **look)
     edge = {"colors": trace.get("line", {}).get("color", _STANDINS["ink"]), "alpha": 0.6}
     axis.contour(x, y, z, levels=levels, linewidths=0.4, **(look if how == "lines" else edge))
-
-
-def _edges(middles: np.ndarray) -> np.ndarray:
-    """Of cells, half-way between their middles."""
-    inner = (middles[1:] + middles[:-1]) / 2
-    ends = (
-        (2 * middles[0] - inner[0], 2 * middles[-1] - inner[-1]) if len(inner) else middles[0] + np.array([-0.5, 0.5])
-    )
-    return np.array([ends[0], *inner, ends[1]])
 
 
 def _surface(canvas: Figure, trace: dict, scene: dict):

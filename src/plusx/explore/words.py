@@ -7,49 +7,44 @@ import html
 import re
 
 _PAIR = re.compile(r"<(b|i|em|strong|sub|sup|s|u)>(.*?)</\1>", re.S)
-_PLAIN = re.compile(r"</?(?:span|a)(?: [^<>]*)?>")
+_ESCAPED = re.compile(
+    r"&lt;(b|i|em|strong|sub|sup|s|u)&gt;((?:(?!&lt;(?:b|i|em|strong|sub|sup|s|u)&gt;).)*?)&lt;/\1&gt;", re.S
+)
 _BREAK = re.compile(r"<br ?/?>")
 _LOW = str.maketrans("0123456789+-=()aeoxhklmnpst", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜ")
 _HIGH = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
-_SVG = {
-    "sub": 'style="baseline-shift: sub; font-size: 70%"',
-    "sup": 'style="baseline-shift: super; font-size: 70%"',
-    "b": 'style="font-weight: bold"',
-    "strong": 'style="font-weight: bold"',
-    "i": 'style="font-style: italic"',
-    "em": 'style="font-style: italic"',
-    "s": 'style="text-decoration: line-through"',
-    "u": 'style="text-decoration: underline"',
-}
+_MOVED = "baseline-shift: {}; font-size: 70%"
+_LOOKS = {"sub": _MOVED.format("sub"), "sup": _MOVED.format("super"), "s": "text-decoration: line-through"}
+_LOOKS |= {"u": "text-decoration: underline", **dict.fromkeys(("b", "strong"), "font-weight: bold")}
+_LOOKS |= dict.fromkeys(("i", "em"), "font-style: italic")
 
 
 def tagged(text: str) -> str:
     """The words as HTML."""
-    text = _BREAK.sub(" ", _PLAIN.sub("", text))
-    parts, end = [], 0
-    for pair in _PAIR.finditer(text):
-        parts += [html.escape(text[end : pair.start()]), f"<{pair[1]}>{tagged(pair[2])}</{pair[1]}>"]
-        end = pair.end()
-    return "".join(parts) + html.escape(text[end:])
+    return _set(html.escape(_BREAK.sub(" ", text)), r"<\1>\2</\1>")
+
+
+def in_svg(svg: str) -> str:
+    """The SVG with the tags that stand, escaped, in its texts."""
+    return _set(svg, lambda tag: f'<tspan style="{_LOOKS[tag[1]]}">{tag[2]}</tspan>')
+
+
+def _set(text: str, tag) -> str:
+    """From the innermost pair outwards."""
+    while (done := _ESCAPED.sub(tag, text)) != text:
+        text = done
+    return text
 
 
 def plain(text: str) -> str:
     """The words without tags: what is raised or lowered by letters that are, where there are such."""
-    text = _BREAK.sub(" ", _PLAIN.sub("", text))
-    return _PAIR.sub(lambda pair: _moved(plain(pair[2]), pair[1]), text)
+    return _PAIR.sub(lambda pair: _moved(plain(pair[2]), pair[1]), _BREAK.sub(" ", text))
 
 
 def _moved(text: str, tag: str) -> str:
-    letters = {"sub": _LOW, "sup": _HIGH}.get(tag)
-    if letters is None:
-        return text
-    return text.translate(letters) if all(ord(letter) in letters for letter in text) else f" {text}"
-
-
-def in_svg(svg: str) -> str:
-    """The SVG with tags that stand in its texts, escaped, set."""
-    pair = re.compile(r"&lt;(b|i|em|strong|sub|sup|s|u)&gt;((?:(?!&lt;/?\1&gt;)[^<])*)&lt;/\1&gt;")
-    while (found := pair.sub(lambda tag: f"<tspan {_SVG[tag[1]]}>{tag[2]}</tspan>", svg)) != svg:
-        svg = found
-        pair = re.compile(pair.pattern.replace("[^<]", "."))
-    return re.sub(r"&lt;/?(?:span|a)(?: (?:(?!&lt;|&gt;)[^<])*)?&gt;", "", svg)
+    letters = {"sub": _LOW, "sup": _HIGH}.get(tag, {})
+    return (
+        text.translate(letters)
+        if all(ord(letter) in letters for letter in text)
+        else f" {text}" * bool(letters) or text
+    )

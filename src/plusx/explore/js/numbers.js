@@ -7,9 +7,9 @@
 export function number(value, digits = 4) {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const size = Math.abs(value);
-  const plain = size === 0 || (size >= 1e-3 && size < Math.max(1e5, 10 ** digits));
-  return plain ? String(Number(value.toPrecision(digits))) : value.toExponential(digits - 1);
+  const rounded = Number(value.toPrecision(digits));
+  const plain = value === 0 || (Math.abs(rounded) >= 1e-3 && Math.abs(value) < Math.max(1e5, 10 ** digits));
+  return plain ? String(rounded) : value.toExponential(digits - 1);
 }
 
 const power = (/** @type {number} */ value) => Number(value.toExponential(16).split("e")[1]);

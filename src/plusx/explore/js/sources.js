@@ -9,7 +9,6 @@ import { decode, unzip } from "./states.js";
 
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent
-const LOST = 30_000; // and until a question is taken for lost, as where a kernel was interrupted
 
 /**
  * @typedef {object} Source
@@ -78,7 +77,7 @@ export class Kernel {
   names = [];
   closed = false;
   ended = false;
-  since = 0; // when the question was asked that has no answer yet; 0: none
+  since = 0; // when the question was asked that has no answer yet, and may be lost; 0: none
   /** @type {number[] | null} what is to be asked after it */
   next = null;
   /** @type {(state: number[], error?: string) => void} */
@@ -129,7 +128,7 @@ export class Kernel {
    */
   ask(state) {
     this.next = null;
-    if (this.since && performance.now() - this.since < LOST) this.next = state;
+    if (this.since && performance.now() - this.since < SILENT) this.next = state;
     else {
       this.since = performance.now();
       this.whileThere(() => this.model.send({ state }));

@@ -4,7 +4,7 @@ const PAIR = /<(b|i|em|strong|sub|sup|s|u)>(.*?)<\/\1>/s;
 const [LOW, LOWERED] = ["0123456789+-=()aeoxhklmnpst", [..."₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜ"]];
 const [HIGH, RAISED] = ["0123456789+-=()ni", [..."⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ"]];
 
-const cleaned = (/** @type {string} */ text) => text.replace(/<\/?(?:span|a)(?: [^<>]*)?>/g, "").replace(/<br ?\/?>/g, " ");
+const cleaned = (/** @type {string} */ text) => text.replace(/<br ?\/?>/g, " ");
 
 /**
  * @param {string} text
