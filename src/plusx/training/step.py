@@ -58,7 +58,7 @@ class Setting(NamedTuple):
 class Took(NamedTuple):
     """What a step leaves: weights and Adam's two averages, (COUNT,) each; the loss before it, ().
 
-    gradient: (16,), norm of the loss's gradient by the state behind each block, which is all that the block learns from.
+    gradient: (16,), norm of the loss's gradient by the state behind each block: all that the block learns from.
     branch: (16,), size of the branch over that of the stream.
     """
 
