@@ -74,7 +74,7 @@ TAKEN = {
     (14, "cubes what tells tokens apart"): {"Attention alone loses its rank doubly exponentially.": "holds if"},
     (14, "slows the collapse and does not stop it"): {"Skips stop the collapse.": "holds if"},
     (15, "as orthogonal as anything drawn by lot"): {"Layers add roughly orthogonal features.": "holds if"},
-    (15, "writes reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
+    (15, "and reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
     (15, "can get lost"): {"Features, once added, are not lost.": "fails"},
     (16, "each of the twelve branches is missed less"): {
         "A trained net misses its skips more than its branches.": "holds",
