@@ -54,7 +54,7 @@ TAKEN = {
     (8, "every net has directions that curve down"): {"Skips make the loss convex, near the minimum.": "fails"},
     (9, "as a norm with a number"): {"Depth needs normalisation.": "holds if"},
     (10, "without a mask no share is zero"): {"Dissimilar words zero out.": "holds if"},
-    (10, "do not go by similarity"): {"Attention looks at similar words.": "holds if"},
+    (10, "go by distance and not by similarity"): {"Attention looks at similar words.": "holds if"},
     (10, "Any tokens will do"): {"Learned embeddings do not matter that much.": "holds if"},
     (11, "needed a warm-up at a high rate, and none at its best"): {
         "A post-norm transformer needs warm-up.": "not settled"
@@ -72,9 +72,9 @@ TAKEN = {
         "Another start can stand in for the skip around attention.": "fails",
     },
     (14, "cubes what tells tokens apart"): {"Attention alone loses its rank doubly exponentially.": "holds if"},
-    (14, "It slows, it does not stop"): {"Skips stop the collapse.": "holds if"},
+    (14, "slows the collapse and does not stop it"): {"Skips stop the collapse.": "holds if"},
     (15, "as orthogonal as anything drawn by lot"): {"Layers add roughly orthogonal features.": "holds if"},
-    (15, "writes reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
+    (15, "and reinforce or cancel"): {"Layers vote: what they write adds up.": "not settled"},
     (15, "can get lost"): {"Features, once added, are not lost.": "fails"},
     (16, "each of the twelve branches is missed less"): {
         "A trained net misses its skips more than its branches.": "holds",
