@@ -7,7 +7,7 @@ import random
 import sys
 import threading
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +47,8 @@ def _between(input, end, weight, **_):
     return (1 - weight) * input, weight * end, 1
 
 
-def _matrix(input, one, two, *, beta=1, alpha=1, **_):
+def _matrix(input, *both, beta=1, alpha=1, out=None, **named):
+    one, two = *both, *named.values()
     return beta * input, one @ two, alpha
 
 
@@ -71,8 +72,12 @@ for _way, _calls in _WAYS_TO_ADD.items():
     for _call in _calls:
         _ADDS |= {getattr(_TENSOR, name): _way for name in _call.split()} if isinstance(_call, str) else {_call: _way}
 _IN_PLACE = {call for call in _ADDS if call.__name__.endswith("_") and call.__name__[:3] not in ("__a", "__r", "__s")}
-_OTHERS = {"logaddexp", "foreach_add", "scatter_add", "addbmm", "addmv", "addr"}  # ways that have no gate
+_OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
+_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # without gates
+_ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
+_SETTER = type(_TENSOR.requires_grad.__set__)
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
+_HEEDED = {*_ADDS, *_STACKS, *_TOTALS}
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
 
 
@@ -105,12 +110,7 @@ class _Additions(TorchFunctionMode):
             raise RuntimeError("switches: these gates are in use; call switches() again for others.")
         self.running, self.met, self.stacked = [], Counter(), None  # [path, what ran in it last], from the outside in
         self.thread = threading.get_ident()
-        for path, module in self.model.named_modules():
-            if not isinstance(module, torch.jit.ScriptModule):
-                self.hooks += [
-                    module.register_forward_pre_hook(lambda *_, path=path: self._come(path)),
-                    module.register_forward_hook(lambda *run, path=path: self._leave(path, run[-1]), always_call=True),
-                ]
+        self._hook()
         return super().__enter__()
 
     def __exit__(self, *error):
@@ -123,7 +123,7 @@ class _Additions(TorchFunctionMode):
         if threading.get_ident() == self.thread:
             self.running.append([path, ""])
 
-    def _leave(self, path, output):
+    def _leave(self, path, output=None):
         if threading.get_ident() == self.thread:
             self.running.pop()
             if self.running:
@@ -133,7 +133,7 @@ class _Additions(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if not self.running:
+        if func not in _HEEDED or not self.running:  # also each x.shape comes by here
             return func(*args, **kwargs)
         split = _ADDS.get(func)
         if split in (_sum, _difference, _taken_from):
@@ -172,9 +172,6 @@ class _Additions(TorchFunctionMode):
         share = 1 / len(rows) if func in (torch.mean, _TENSOR.mean) else 1
         return lambda *_, **__: (share * rows[0], share * sum(rows[2:], rows[1]), 1)
 
-    def wants(self, place):
-        return True
-
     def passed(self, place, a, b, alpha, total):
         return total
 
@@ -206,8 +203,11 @@ class Switches(_Additions):
         self.joined, self.told, self.never = joined or {}, list(told), never
         self.skip, self.branch = torch.ones(len(streams)), torch.ones(len(streams))
         self.at = {place: at for at, place in enumerate(self.places)}
-        self.at |= {place: self.at[first] for place, first in self.joined.items()}
+        self.at |= {place: self.at[first] for place, (first, _) in self.joined.items()}
         self.lines, self.read = {place.line for place in self.at}, None
+        parts = {path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)}
+        here = {path for module, line, after in times if line in self.lines for path in (module, after)}
+        self.watched = sorted({"", *here, *never, *(path.rpartition(".")[0] for path in never)} & parts)
 
     def __repr__(self):
         rows = [f"{at:3}  {place.module or '(the model)'}  {place.line}" for at, place in enumerate(self.places)]
@@ -227,6 +227,15 @@ class Switches(_Additions):
                     "the model run? Is it compiled, or does it add in another way without gradients?"
                 )
 
+    def _hook(self):
+        """Only modules that add at such lines, what ran last in them, and what never ran: each hook takes time."""
+        for path in self.watched:
+            module = self.model.get_submodule(path)
+            self.hooks += [
+                module.register_forward_pre_hook(lambda *_, path=path: self._come(path)),
+                module.register_forward_hook(lambda *_, path=path: self._leave(path), always_call=True),
+            ]
+
     def wants(self, place):
         return place.line in self.lines
 
@@ -234,7 +243,7 @@ class Switches(_Additions):
         if place not in self.at:
             return self._strange(place)
         self.waiting.discard(place)
-        at, stream = self.at[place], self.streams[self.joined.get(place, place)]
+        at, stream = self.at[place], self.joined[place][1] if place in self.joined else self.streams[place]
         if not self._closed()[at]:
             return None
         if _is_recomputed():
@@ -243,11 +252,11 @@ class Switches(_Additions):
                 "backward, where no gate is seen. Turn it off to set gates."
             )
         skip = torch.ones(()) if place in self.joined else self.skip[at]
-        gates, shape = [("skip", skip), ("branch", self.branch[at])], torch.broadcast_shapes(a.shape, b.shape)
-        gated = []
+        gates, gated = [("skip", skip), ("branch", self.branch[at])], []
         for x, (name, gate) in zip((a, b), gates[::-1] if stream else gates):
             try:
                 gated.append(_times(gate, x))
+                shape = torch.broadcast_shapes(a.shape, b.shape)
                 fits = torch.broadcast_shapes(gated[-1].shape, shape) == shape
             except RuntimeError as error:
                 raise ValueError(f"{_named(name, at, gate, place)} does not go with {_kind(x)}: {error}") from error
@@ -275,7 +284,7 @@ class Switches(_Additions):
             )
 
     def _never(self, place):
-        return any(f"{place.module}.".startswith(f"{path}.") for path in self.never)
+        return any(f"{path}.".startswith(f"{known}.") for path in (place.module, place.after) for known in self.never)
 
     def _closed(self):
         """For each gate whether it does something; gates may be set between two runs."""
@@ -366,17 +375,27 @@ def switches(model, *inputs, only=None, **named):
         torch.random.fork_rng(devices, device_type=next((each.type for each in devices), "cuda")),
     ):
         scripted = [path for path, part in model.named_modules() if isinstance(part, torch.jit.ScriptModule)]
-        own = {id(p) for path in scripted for p in model.get_submodule(path).parameters()}
-        weights = {n: _own(p).requires_grad_(_differs(p)) for n, p in model.named_parameters() if id(p) not in own}
+        weights = {
+            name: _own(p).requires_grad_(_differs(p))
+            for name, p in model.named_parameters()
+            if not any(name.startswith(f"{path}.") for path in scripted)
+        }
         buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         inputs, named = tree_map_only(torch.Tensor, _traced, (inputs, named))
         nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
-        seen = _Search(model, set(nodes.values()))
-        try:
-            with seen:
-                output = functional_call(model, weights | buffers, inputs, named)
-        finally:
-            random.setstate(drawn)
+        state = torch.get_rng_state()
+        for constants in True, False:  # numpy, say, takes no constant that records gradients
+            seen = _Search(model, set(nodes.values()), constants)
+            try:
+                with seen:
+                    output = functional_call(model, weights | buffers, inputs, named)
+                break
+            except Exception:
+                if not constants:
+                    raise
+                torch.set_rng_state(state)
+            finally:
+                random.setstate(drawn)
     return seen.gathered(only, scripted, nodes, output)
 
 
@@ -399,24 +418,47 @@ def _check(model, inputs, named):
 class _Search(_Additions):
     """seen: for each addition with both gradients its place, verdict, and the vertices of its stream and its sum."""
 
-    def __init__(self, model, weights):
+    def __init__(self, model, weights, constants):
         super().__init__(model)
+        self.constants = constants
         self.ways, self.seen, self.times, self.count, self.told, self.ran = Ways(weights), [], Counter(), 0, [], set()
 
-    def _come(self, path):
-        self.ran.add(path)
-        super()._come(path)
+    def _hook(self):
+        paths = {module: path for path, module in self.model.named_modules()}
 
-    def _leave(self, path, output):
-        for each in tree_leaves(output):
+        def come(module, _):
+            if module in paths:
+                self.ran.add(paths[module])
+                self._come(paths[module])
+
+        def leave(module, _, output):
+            if module in paths:
+                self._leave(paths[module], output)
+
+        self.hooks += [
+            torch.nn.modules.module.register_module_forward_pre_hook(come),  # one for all modules: quick to set
+            torch.nn.modules.module.register_module_forward_hook(leave, always_call=True),
+        ]
+
+    def wants(self, place):
+        return True
+
+    def _leave(self, path, output=None):
+        for each in output if isinstance(output, tuple) else (output,):
             if isinstance(each, _TENSOR) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
                 self.told.append((path, "", f"{each.grad_fn.name()[:-8]}, an autograd function, is not seen into"))
         super()._leave(path, output)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if func.__name__ == "__set__" and func.__self__ is _TENSOR.requires_grad:
+        if type(func) is _SETTER and func.__self__ is _TENSOR.requires_grad:
             return None  # a model that asks for gradients of its input: they are recorded anyway
-        if func.__name__.strip("_") in _OTHERS and self.running:
+        if func in _ZEROS and self.constants and torch.is_grad_enabled():
+            out = func(*args, **kwargs or {})
+            if not _differs(out):
+                return out
+            self.ways.weights.add(get_gradient_edge(out.requires_grad_()).node)
+            return out.clone()  # a stream may begin as a constant
+        if func in _OTHERS and self.running:
             one, two = [each for each in tree_leaves(args) if isinstance(each, _TENSOR) and _differs(each)][:2]
             self._tell_of_both(one, two, f"{func.__name__} has no gate")
         return super().__torch_function__(func, types, args, kwargs)
@@ -446,11 +488,11 @@ class _Search(_Additions):
 
     def passed(self, place, a, b, alpha, total):
         if self.ends:
-            verdict = self.ways.told(*self.ends, alike=a.shape == b.shape)
+            verdict = self.ways.told(*self.ends, alike=a.shape == b.shape != ())
             if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
-            end = None if verdict.stream is None else self.ends[verdict.stream]
-            self.seen.append((place, verdict, end, self.ways.vertex(get_gradient_edge(total))))
+            ends = self.ends if verdict.stream == 0 else self.ends[::-1]
+            self.seen.append((place, verdict, *ends, self.ways.vertex(get_gradient_edge(total))))
         elif total.is_floating_point() and not torch.is_grad_enabled():
             self.told.append((*place[:2], "computed without gradients"))
         elif any(_differs(each) and each.shape == total.shape and not each.requires_grad for each in (a, b)):
@@ -463,39 +505,44 @@ class _Search(_Additions):
         for each in tree_leaves(output):
             if isinstance(each, _TENSOR) and each.requires_grad:
                 ways.vertex(get_gradient_edge(each))
-        sums = {total for _, verdict, _, total in self.seen if verdict.why is None}
+        sums = {total for _, verdict, _, _, total in self.seen if verdict.why is None}
+        uses = defaultdict(set)
+        for vertex, before in enumerate(ways.before):
+            for each in before:
+                uses[each].add(vertex)
         found, told = [], []
-        for place, verdict, end, total in reversed(self.seen):
+        for place, verdict, end, branch, total in reversed(self.seen):
             why = verdict.why
-            for other, around, stream, _ in found if only is None and why is None else ():
+            for other, around, stream, written, _ in found if only is None and why is None else ():
                 if total not in around.branch:
                     continue
-                if not ways.blends(verdict.branch & around.branch):
+                if verdict.doubtful and other.module == place.module and total == written:
+                    why = f"a part of the branch in {other.line}"
+                elif not ways.blends(verdict.branch & around.branch) or uses[branch] - around.branch:
                     why = f"what the branch in {other.line} begins with"
-                elif verdict.doubtful and ways.root(verdict.common) not in sums | {ways.root(stream)}:
+                elif verdict.doubtful and (
+                    verdict.gains or ways.root(verdict.common) not in sums | {ways.root(stream)}
+                ):
                     why = f"inside the branch in {other.line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(place)):
-                found.append((place, verdict, end, total))
+                found.append((place, verdict, end, branch, total))
             else:
                 sums.discard(total)
                 told.append((*place[:2], why or "not among the chosen"))
         streams, joined, groups = {}, {}, {}
-        for place, verdict, end, total in reversed(found):
+        for place, verdict, end, _, total in reversed(found):
             if end in groups and verdict.linear and only is None:
-                joined[place] = groups[total] = groups[end]
+                groups[total] = groups[end]
+                joined[place] = groups[end], verdict.stream
                 continue
             streams[place] = verdict.stream
             if verdict.gains and verdict.linear:
                 groups[total] = place
         told = [*self.told, *told[::-1], *((path, "", "scripted, is not seen into") for path in scripted)]
-        used = {name for name, node in nodes.items() if node in ways.at}
-        never = [
-            path
-            for path, part in self.model.named_modules()
-            if path not in self.ran and (own := [f"{path}.{name}" for name, _ in part.named_parameters()])
-            if not used.intersection(own) and path not in scripted
-        ]
-        never = [path for path in never if path.rpartition(".")[0] not in never]
+        owners = {owner for name in nodes for owner in _owners(name)}
+        used = {owner for name, node in nodes.items() if node in ways.at for owner in _owners(name)}
+        never = [path for path in owners - used if path and path not in self.ran]
+        never = sorted(path for path in never if path.rpartition(".")[0] not in never)
         told += [(path, "", "has weights and never ran") for path in never]
         if not streams:
             raise ValueError(
@@ -504,6 +551,12 @@ class _Search(_Additions):
                 f"fused or the sum of a stack, or its forward without gradients?{_rows_of(told)}"
             )
         return Switches(self.model, streams, self.times, joined, told, never)
+
+
+def _owners(name):
+    """The paths of all modules that a weight is in."""
+    while name := name.rpartition(".")[0]:
+        yield name
 
 
 def _own(x):

@@ -4,6 +4,7 @@ Here lives the rule, over autograd's graph; how additions are met and gated live
 """
 
 import re
+from functools import cache
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ _LOOKED_UP = re.compile("Embedding|Index|Gather")
 _PARTS = re.compile("Split|UnsafeSplit|Unbind")  # one node with an output for each part
 _PART = re.compile("Select|Slice")
 _ITEMS = re.compile("Select|Unbind")  # a word of a sentence, not some features of all words
+_ADD = re.compile("B?Add|Sub")
 
 
 class Verdict(NamedTuple):
@@ -35,58 +37,77 @@ class Verdict(NamedTuple):
     linear: bool = False
 
 
+class Kind(NamedTuple):
+    mixes: bool
+    carries: bool
+    blends: bool
+    bends: bool
+    looks_up: bool
+    has_parts: bool  # an output for each part
+    is_part: bool
+    is_item: bool
+    adds: bool
+
+
+@cache
+def _kind(name):
+    return Kind(*(bool(each.match(name)) for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD)))
+
+
 class Ways:
     """Autograd's nodes as numbers, each larger than what it comes from; weights are left out where data comes along."""
 
     def __init__(self, weights):
         self.weights, self.at, self.parts = weights, {}, {}
-        self.names, self.before, self.mixes, self.weighs, self.bare = [], [], [], [], []
+        self.kinds, self.before, self.mixes, self.weighs, self.bare, self.left = [], [], [], [], [], []
 
     def vertex(self, edge):
         """The number of a tensor's gradient edge."""
-        node, output = edge[:2]
-        todo = [node]
+        todo = [edge[0]]
         while todo:
-            if (node := todo[-1]) in self.at:
+            if todo[-1] in self.at:
                 todo.pop()
-            elif new := [each for each, _ in node.next_functions if each is not None and each not in self.at]:
-                todo += new
             else:
-                self._add(todo.pop())
+                edges = todo[-1].next_functions
+                if new := [each for each, _ in edges if each is not None and each not in self.at]:
+                    todo += new
+                else:
+                    self._add(todo.pop(), edges)
         return self._output(*edge[:2])
 
     def _output(self, node, output):
         vertex = self.at[node]
-        if _PARTS.match(self.names[vertex]):
-            return self._part((vertex, output), self.names[vertex], (vertex,))
-        return vertex
+        kind = self.kinds[vertex]
+        return self._part((vertex, output), kind._replace(is_part=True), (vertex,)) if kind.has_parts else vertex
 
-    def _part(self, key, name, before):
+    def _part(self, key, kind, before):
         if key not in self.parts:
-            self.parts[key] = self._append(f"{name} part", before)
+            self.parts[key] = self._append(kind, before)
         return self.parts[key]
 
-    def _add(self, node):
+    def _add(self, node, edges):
         name = node.name()
-        before = [self._output(*edge) for edge in node.next_functions if edge[0] is not None]
+        kind, before = _kind(name), [self._output(*edge) for edge in edges if edge[0] is not None]
         data = tuple(each for each in before if not self.bare[each])
-        if _PART.match(name) and data:  # the same slice twice is one
+        if kind.is_part and data:  # the same slice twice is one
             where = tuple(getattr(node, f"_saved_{each}", None) for each in ("dim", "start", "end", "step", "index"))
-            self.at[node] = self._part((data, name, where), name, data)
+            self.at[node] = self._part((data, name, where), kind, data)
             return
-        mixes = bool(_MIX.match(name)) or (len(before) > 1 and not _CARRY.match(name))
-        weighs, bare = bool(before and len(data) < len(before)), node in self.weights or bool(before and not data)
-        if bare and before and (mixes or _LOOKED_UP.match(name)):
-            bare, data = False, () if _LOOKED_UP.match(name) else tuple(before)
-        self.at[node] = self._append(name, tuple(before) if bare else data, mixes and not bare, weighs, bare)
+        mixes = kind.mixes or (len(before) > 1 and not kind.carries)
+        weighs, bare = len(data) < len(before), node in self.weights or bool(before and not data)
+        if bare and before and (mixes or kind.looks_up):
+            bare, data = False, () if kind.looks_up else tuple(before)
+        left = () if kind.adds else tuple(before)
+        self.at[node] = self._append(kind, tuple(before) if bare else data, mixes and not bare, weighs, bare, left)
 
-    def _append(self, name, before, mixes=False, weighs=False, bare=False):
-        self.names.append(name)
+    def _append(self, kind, before, mixes=False, weighs=False, bare=False, left=()):
+        self.kinds.append(kind)
         self.before.append(before)
         self.mixes.append(mixes)
         self.weighs.append(weighs)
         self.bare.append(bare)
-        return len(self.names) - 1
+        self.left.append({*left, *before})
+        return len(self.kinds) - 1
 
     def root(self, vertex):
         """Back from a vertex as long as it is made of one alone, unmixed."""
@@ -95,36 +116,49 @@ class Ways:
         return vertex
 
     def bends(self, vertices):
-        return any(_BENT.match(self.names[each]) for each in vertices)
+        return any(self.kinds[each].bends for each in vertices)
 
     def blends(self, vertices):
-        return any(self.mixes[each] or _BLEND.match(self.names[each]) for each in vertices)
+        return any(self.mixes[each] or self.kinds[each].blends for each in vertices)
 
     def told(self, a, b, alike=True):
         """The verdict on a + b, two vertices. alike: they have one shape."""
+        if self.bare[a] != self.bare[b]:
+            return self._told_of_constant(a, b)
         marks, own = self._apart(a, b)
         ways = [self._way(end, side, marks) for end, side in zip((a, b), own)]
         if None in ways:
             return Verdict(None, "nothing that both come from")
-        if ways[0][0] == ways[1][0]:
+        if ways[0][::2] == ways[1][::2]:
             return Verdict(None, "neither way back to what both come from is the shorter")
-        stream = int(ways[1][0] < ways[0][0])
+        stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
         ((mixed, _), way, common), other = ways[stream], ways[1 - stream][0][0]
         branch = own[1 - stream]
-        entries = [each for each in branch if common in self.before[each]]
-        parts = bool(way) and all(self._is_part(each) for each in [*entries, way[0]])
+        entries = [self.kinds[each] for each in branch if common in self.before[each]]
+        ends = [*entries, self.kinds[way[0]]] if way and entries else []
+        parts = bool(ends) and all(each.is_part for each in ends)
         why, gains = None, not mixed and any(self.weighs[each] for each in way)
         if not self.blends(branch):
             why = "the branch takes each number by itself"
-        elif parts and entries and (not other or all(_ITEMS.match(self.names[each]) for each in [*entries, way[0]])):
+        elif parts and (not other or all(each.is_item for each in ends)):
             why = "two items of one tensor"
         elif mixed and not (alike and other > mixed and self.bends(branch) and not self.bends(way)):
             why = "both sides mix what they come from"
-        doubtful = bool(mixed or gains or (parts and entries))
+        doubtful = bool(mixed or gains or parts)
         return Verdict(stream, why, doubtful, gains, frozenset(branch), common, not self.bends(branch))
 
-    def _is_part(self, vertex):
-        return bool(_PART.match(self.names[vertex])) or self.names[vertex].endswith(" part")
+    def _told_of_constant(self, a, b):
+        """The same where one operand is made of weights and constants alone, as queries are: has it gone into the other?"""
+        stream = int(self.bare[b])
+        start, *todo = (b, a) if stream else (a, b)
+        branch = set(todo)
+        while todo:
+            new = self.left[todo.pop()] - branch
+            branch |= new
+            todo += [each for each in new if each > start]
+        if start not in branch or not self.blends(branch - {start}):
+            return Verdict(None, "nothing that both come from")
+        return Verdict(stream, None, branch=frozenset(branch - {start}), common=start)
 
     def _apart(self, a, b):
         """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both; what is behind one alone, latest first."""
@@ -161,7 +195,7 @@ class Ways:
         ends = [each for each in after if marks[each] == 3]
         if not ends:
             return None
-        end = min(ends, key=lambda each: far[each])
+        end = min(ends, key=lambda each: (far[each], each))
         way, vertex = [], end
         while vertex != start:
             vertex = after[vertex]
