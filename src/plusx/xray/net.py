@@ -16,6 +16,7 @@ from ..measure.forks import losses
 from . import page, rules
 
 THREADS = 32  # at most, of what there are more: evenly chosen
+MEANS = 8  # of so many branches, the dearest, the mean is tried
 CUTS = ("skip", "branch")
 
 
@@ -118,7 +119,9 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
         numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
         costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
         means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
-        if alike := [(at, "mean") for at, share in enumerate(draw.constant) if share > rules.MOSTLY_MEAN]:
+        missed = rules.SPARE * rules.middle(costs[:, 0].tolist())
+        mostly = [at for at, share in enumerate(draw.constant) if share > rules.MOSTLY_MEAN and costs[at, 1] > missed]
+        if alike := [(at, "mean") for at in sorted(mostly, key=lambda at: -costs[at, 1])[:MEANS]]:
             found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
             means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
     draw.end(cuts)
