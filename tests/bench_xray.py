@@ -25,7 +25,9 @@ def llama():
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    sizes = dict(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, tie_word_embeddings=True)
+    sizes = dict(
+        vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, tie_word_embeddings=True
+    )
     model = LlamaForCausalLM(LlamaConfig(num_attention_heads=9, num_key_value_heads=3, **sizes)).eval()
     return torch, model, torch.randint(0, 49152, (1, 40))
 
@@ -130,7 +132,9 @@ def by_xray():
     begun = time.process_time()
     xray(model, dict(input_ids=ids))
     took = time.process_time() - begun
-    print(f"  beside a run of the model alone: {(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - alone) / 1000:.0f} MB")
+    print(
+        f"  beside a run of the model alone: {(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - alone) / 1000:.0f} MB"
+    )
     return took
 
 

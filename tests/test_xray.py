@@ -87,6 +87,7 @@ NETS = {
     "one": lambda: Stack(with_at(2, Written(lambda x, y: x.mean(0, keepdim=True) * 99 - 0.999 * x + 0.001 * y))),
     "constants": lambda: Stack(with_at(3, Written(constant))),
     "silent": lambda: Stack(with_at(3, Written(lambda x, y: 0 * y))),
+    "forgotten": lambda: Stack(with_at(2, Written(lambda x, y: 99 * y.roll(3, 0)))),
     "idle": lambda: Idle(with_at(-1, None)),
     "giant": lambda: Stack(with_at(2, Written(lambda x, y: marked(x, 500.0) + y), 5)),
     "dearest branch": lambda: Stack(with_at(0, Written(lambda x, y: 9 * y, 3))),

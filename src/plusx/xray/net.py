@@ -53,6 +53,7 @@ class Xray:
     start: float
     giants: list
     begun: float
+    streams: str
 
     def __str__(self):
         return rules.told(self)
@@ -83,8 +84,13 @@ class Xray:
         """Write the page, one file that needs no network. book: an address of this book's chapters, to link to."""
         page.save(self, file, book)
 
+    def show(self, name="your_net"):
+        """Display an explorer for each stage. name: the first one's, by which links know it."""
+        page.show(self, name)
+
     def _ipython_display_(self):
-        page.display(self)
+        print(self)
+        self.show()
 
 
 def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
@@ -147,7 +153,7 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
         f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
         {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
         {cut: question.words(each) for cut, each in zip([None, *cuts], [question.whole, *numbers])}, made, unseen,
-        draw.sizes[0], [place for _, place in draw.giants[1:]], draw.alike[0],
+        draw.sizes[0], [place for _, place in draw.giants[1:]], draw.alike[0], "several" if draw.jumps else "one",
     )  # fmt: skip
 
 
@@ -213,7 +219,7 @@ class _Drawn:
     def __init__(self, ids, names, says):
         self.ids, self.given, self.says = ids, names, says
         self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
-        self.left, self.first, self.heights = [], None, None
+        self.left, self.first, self.last, self.jumps, self.heights = [], None, None, 0, None
 
     def before(self, at, stream, branch):
         """How much of the branch's square its mean is."""
@@ -230,6 +236,9 @@ class _Drawn:
                 self.heights[cut, stage.first, pos] = each
 
     def _whole(self, at, when, state):
+        if when == "stream" and self.last is not None and self.last.shape == state.shape:
+            self.jumps += torch.cosine_similarity(self.last.flatten(), state.flatten(), 0).item() < 0.5
+        self.last = state.clone()
         begins = not self.stages or state.shape[1:] != self.stages[-1].shape
         if begins:
             what, which = ("channel", "sample", "token")[(state.ndim < 3) + 2 * (state.ndim in (3, 5))], _chosen(state)

@@ -59,7 +59,7 @@ def cuts(x):
     return [rules.name_of(cut) for cut in x.says]
 
 
-def functions(x):
+def functions(x, name="your_net"):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
     return [
@@ -106,10 +106,9 @@ def title(x, cut):
     return f"Without the {kind} of addition {at + 1}, {worse}.{says}"
 
 
-def display(x):
-    """The words, then an explorer for each stage."""
-    print(x)
-    for function in functions(x):
+def show(x, name):
+    """An explorer for each stage."""
+    for function in functions(x, name):
         explore.explore(ROOM, cut=cuts(x))(function)
 
 
