@@ -78,12 +78,16 @@ def by_transformer_lens():
     torch, model, ids = llama()
     import tempfile
 
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
     from transformer_lens.model_bridge import TransformerBridge
+    from transformers import PreTrainedTokenizerFast
 
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"a": 0}, "a")), bos_token="a", eos_token="a")
     with tempfile.TemporaryDirectory() as folder:
         model.config.architectures = ["LlamaForCausalLM"]
         model.config.save_pretrained(folder)
-        bridge = TransformerBridge.boot_transformers(folder, hf_model=model, tokenizer=words())
+        bridge = TransformerBridge.boot_transformers(folder, hf_model=model, tokenizer=words)
 
     def cut(at):
         hook = (f"blocks.{3 * at}.hook_mlp_out", lambda value, hook: value * 0)
@@ -132,9 +136,8 @@ def by_xray():
     begun = time.process_time()
     xray(model, dict(input_ids=ids))
     took = time.process_time() - begun
-    print(
-        f"  beside a run of the model alone: {(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - alone) / 1000:.0f} MB"
-    )
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - alone
+    print(f"  beside a run of the model alone: {more / 1000:.0f} MB")
     return took
 
 

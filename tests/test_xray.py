@@ -213,7 +213,7 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every((each) => each.explorer)")
     assert asked == [(tmp_path / "net.html").as_uri()]
     titles = page.locator(".px-result")
-    assert titles.all_text_contents() == ["The whole net, how far the output moves, beside its size: 0."] * 2
+    assert titles.all_text_contents() == ["The whole net. How far the output moves, beside its size: 0."] * 2
     page.get_by_role("button", name="Without the skip of addition 2").focus()
     page.keyboard.press("Enter")
     cost = rules.number(found.asked["no skip"][1])

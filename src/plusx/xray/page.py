@@ -95,7 +95,7 @@ def title(x, cut):
     """A state in a sentence: what the cut costs, and what the net says then."""
     says = f" It says {', '.join(f'{words!r} {share:.0%}' for words, share in x.says[cut])}." if x.says[cut] else ""
     if cut is None:
-        return f"The whole net, {x.measure}: {rules.number(x.whole)}.{says}"
+        return f"The whole net. {x.measure[0].upper()}{x.measure[1:]}: {rules.number(x.whole)}.{says}"
     at, kind = cut
     cost = x.asked[f"no {kind}"][at]
     worse = (

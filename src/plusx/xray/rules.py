@@ -36,7 +36,9 @@ def where(x, at):
 def number(value):
     if not math.isfinite(value):
         return "infinite" if value > 0 else "not a number"
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}"
+    if 0 < abs(value) < 1e-4:
+        return "under 0.0001" if value > 0 else "over −0.0001"
+    return (f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}").replace("-", "−")
 
 
 def known(values):
