@@ -45,9 +45,9 @@ links: book
 captions: browser book
 	@$(BIN)/python tests/captions.py
 
-bench: browser book
+bench: browser book .venv/peers
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py \
-		tests/bench_evidence.py tests/bench_gates.py
+		tests/bench_evidence.py tests/bench_gates.py tests/bench_xray.py
 
 # Lighthouse measures time, so it has the machine to itself.
 audit: browser book .venv/audit tests/audit/node_modules/ready
@@ -96,6 +96,11 @@ node_modules/ready: .venv/ready package.json package-lock.json
 
 tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit/package-lock.json
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --silent
+	touch $@
+
+# In a folder of their own, which nothing else sees; their torch is the book's.
+.venv/peers: tests/peers.txt .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $@ -r tests/peers.txt
 	touch $@
 
 .venv/hub: tests/hub/requirements.txt .venv/ready

@@ -87,6 +87,7 @@ NETS = {
     "one": lambda: Stack(with_at(2, Written(lambda x, y: x.mean(0, keepdim=True) * 99 - 0.999 * x + 0.001 * y))),
     "constants": lambda: Stack(with_at(3, Written(constant))),
     "silent": lambda: Stack(with_at(3, Written(lambda x, y: 0 * y))),
+    "forgotten": lambda: Stack(with_at(2, Written(lambda x, y: 99 * y.roll(3, 0)))),
     "idle": lambda: Idle(with_at(-1, None)),
     "giant": lambda: Stack(with_at(2, Written(lambda x, y: marked(x, 500.0) + y), 5)),
     "dearest branch": lambda: Stack(with_at(0, Written(lambda x, y: 9 * y, 3))),
@@ -110,12 +111,12 @@ def test_a_sentence_stands_where_it_is_true(kind):
 
 def test_sentences_name_the_place_and_the_number():
     (giant,) = [words for rule, words, _ in xrayed("giant").sentences if rule == "giant"]
-    assert re.search(r"Addition 3 \(the model\) writes it and it stays", giant)
+    assert re.search(r"Addition 3 \(.*\) writes it and it stays", giant)
     assert "feature 3, is " in giant
     (spare,) = [words for rule, words, _ in xrayed("spare branches").sentences if rule == "spare branches"]
     assert spare.startswith("1 of 6 branches are spare") and spare.endswith("They are 3.")
     (one,) = [words for rule, words, _ in xrayed("one").sentences if rule == "one"]
-    assert one.startswith("The samples become one: from addition 3 (the model) on")
+    assert one.startswith("The samples become one: from addition 3 (")
     (does_nothing,) = [words for rule, words, _ in xrayed("silent").sentences if rule == "silent"]
     assert does_nothing.endswith(": 4.")
     (unread,) = [words for rule, words, _ in xrayed("idle").sentences if rule == "idle"]
@@ -182,7 +183,7 @@ def test_it_says_in_thirty_lines_what_the_page_says_and_gives_every_number(tmp_p
         assert all(f"- {words}" in lines for _, words, _ in found.sentences)
     given = json.loads(found.to_json())
     assert given == found.to_dict() and len(given["additions"]) == 6
-    assert given["additions"][2]["module"] == "" and given["additions"][2]["line"].startswith("test_xray.py:")
+    assert given["additions"][2]["number"] == 3 and given["additions"][2]["line"].startswith("test_xray.py:")
     assert given["additions"][2]["no skip"] == found.asked["no skip"][2]
     found.save(tmp_path / "net.html")
     page = (tmp_path / "net.html").read_text("utf8")
@@ -212,7 +213,7 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every((each) => each.explorer)")
     assert asked == [(tmp_path / "net.html").as_uri()]
     titles = page.locator(".px-result")
-    assert titles.all_text_contents() == ["The whole net, how far the output moves, beside its size: 0."] * 2
+    assert titles.all_text_contents() == ["The whole net. How far the output moves, beside its size: 0."] * 2
     page.get_by_role("button", name="Without the skip of addition 2").focus()
     page.keyboard.press("Enter")
     cost = rules.number(found.asked["no skip"][1])

@@ -16,6 +16,7 @@ from ..measure.forks import losses
 from . import page, rules
 
 THREADS = 32  # at most, of what there are more: evenly chosen
+MEANS = 8  # of so many branches, the dearest, the mean is tried
 CUTS = ("skip", "branch")
 
 
@@ -52,6 +53,7 @@ class Xray:
     start: float
     giants: list
     begun: float
+    streams: str
 
     def __str__(self):
         return rules.told(self)
@@ -82,8 +84,13 @@ class Xray:
         """Write the page, one file that needs no network. book: an address of this book's chapters, to link to."""
         page.save(self, file, book)
 
+    def show(self, name="your_net"):
+        """Display an explorer for each stage. name: the first one's, by which links know it."""
+        page.show(self, name)
+
     def _ipython_display_(self):
-        page.display(self)
+        print(self)
+        self.show()
 
 
 def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
@@ -118,7 +125,9 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
         numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
         costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
         means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
-        if alike := [(at, "mean") for at, share in enumerate(draw.constant) if share > rules.MOSTLY_MEAN]:
+        missed = rules.SPARE * rules.middle(costs[:, 0].tolist())
+        mostly = [at for at, share in enumerate(draw.constant) if share > rules.MOSTLY_MEAN and costs[at, 1] > missed]
+        if alike := [(at, "mean") for at in sorted(mostly, key=lambda at: -costs[at, 1])[:MEANS]]:
             found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
             means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
     draw.end(cuts)
@@ -144,7 +153,7 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
         f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
         {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
         {cut: question.words(each) for cut, each in zip([None, *cuts], [question.whole, *numbers])}, made, unseen,
-        draw.sizes[0], [place for _, place in draw.giants[1:]], draw.alike[0],
+        draw.sizes[0], [place for _, place in draw.giants[1:]], draw.alike[0], "several" if draw.jumps else "one",
     )  # fmt: skip
 
 
@@ -210,7 +219,7 @@ class _Drawn:
     def __init__(self, ids, names, says):
         self.ids, self.given, self.says = ids, names, says
         self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
-        self.left, self.first, self.heights = [], None, None
+        self.left, self.first, self.last, self.jumps, self.heights = [], None, None, 0, None
 
     def before(self, at, stream, branch):
         """How much of the branch's square its mean is."""
@@ -227,6 +236,9 @@ class _Drawn:
                 self.heights[cut, stage.first, pos] = each
 
     def _whole(self, at, when, state):
+        if when == "stream" and self.last is not None and self.last.shape == state.shape:
+            self.jumps += torch.cosine_similarity(self.last.flatten(), state.flatten(), 0).item() < 0.5
+        self.last = state.clone()
         begins = not self.stages or state.shape[1:] != self.stages[-1].shape
         if begins:
             what, which = ("channel", "sample", "token")[(state.ndim < 3) + 2 * (state.ndim in (3, 5))], _chosen(state)

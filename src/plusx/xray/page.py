@@ -59,7 +59,7 @@ def cuts(x):
     return [rules.name_of(cut) for cut in x.says]
 
 
-def functions(x):
+def functions(x, name="your_net"):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
     return [
@@ -95,7 +95,7 @@ def title(x, cut):
     """A state in a sentence: what the cut costs, and what the net says then."""
     says = f" It says {', '.join(f'{words!r} {share:.0%}' for words, share in x.says[cut])}." if x.says[cut] else ""
     if cut is None:
-        return f"The whole net, {x.measure}: {rules.number(x.whole)}.{says}"
+        return f"The whole net. {x.measure[0].upper()}{x.measure[1:]}: {rules.number(x.whole)}.{says}"
     at, kind = cut
     cost = x.asked[f"no {kind}"][at]
     worse = (
@@ -106,10 +106,9 @@ def title(x, cut):
     return f"Without the {kind} of addition {at + 1}, {worse}.{says}"
 
 
-def display(x):
-    """The words, then an explorer for each stage."""
-    print(x)
-    for function in functions(x):
+def show(x, name):
+    """An explorer for each stage."""
+    for function in functions(x, name):
         explore.explore(ROOM, cut=cuts(x))(function)
 
 

@@ -9,6 +9,7 @@ SPARE = 0.05  # a branch is spare that costs less than this share of what a skip
 GROWS = 10.0  # a stream grows or fades by so much or more
 LOUD = 2.0  # a branch is loud beside its stream
 FADES = 0.1  # a gradient arrives at the first addition with less of what it is at the last
+LEFT = 0.1  # of what told tokens or samples apart at the start, the cosine at the end
 ONE = 0.98  # the mean cosine of tokens or samples that have become one
 APART = 0.9  # and of those that were not at the start
 MOSTLY_MEAN = 0.5  # of its square is a branch's mean: then the mean is tried in its place
@@ -35,7 +36,9 @@ def where(x, at):
 def number(value):
     if not math.isfinite(value):
         return "infinite" if value > 0 else "not a number"
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}"
+    if 0 < abs(value) < 1e-4:
+        return "under 0.0001" if value > 0 else "over −0.0001"
+    return (f"{value:.2g}" if abs(value) < 100 else f"{value:,.0f}").replace("-", "−")
 
 
 def known(values):
@@ -94,7 +97,7 @@ def growth(x):
     start, end = x.start, x.asked["size"][-1]
     if not start or not math.isfinite(end):
         return "The stream does not stay finite." if not math.isfinite(end) else None
-    factor = end / start
+    factor = end / start if x.streams == "one" else 1
     if factor >= GROWS:
         return f"The stream grows {number(factor)} times, from {number(start)} to {number(end)}."
     if factor <= 1 / GROWS:
@@ -120,6 +123,15 @@ def gradient(x):
         return None
     share = f"{first:.0%} of" if 0.005 <= first < 1 else f"{number(first)} times"
     return f"The gradient at addition {at + 1} is {share} that at the last."
+
+
+def forgotten(x):
+    """Less than LEFT of the first stream is left at the end."""
+    left = x.asked["left of x"][-1]
+    if math.isnan(left) or left >= LEFT or x.streams != "one":
+        return None
+    at = next(at for at, each in enumerate(x.asked["left of x"]) if each < LEFT)
+    return f"Next to nothing is left of x at the end, a cosine of {left:.2f}; below {LEFT:g} from addition {at + 1} on."
 
 
 def one(x):
@@ -202,6 +214,7 @@ RULES = {
     growth: "09-depth-without-normalisation",
     loud_branch: "15-the-residual-stream",
     gradient: "02-gradients-through-depth",
+    forgotten: "09-depth-without-normalisation",
     one: "14-rank-collapse",
     constants: "15-the-residual-stream",
     silent: "07-ensemble-of-paths",
