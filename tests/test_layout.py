@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browser import CHAPTERS, ROOT, sampled
+from browser import CHAPTERS, LANES, ROOT, sampled
 
 MEASURE = (ROOT / "tests" / "layout.js").read_text()
 SCREENS = {390: 844, 1024: 800, 1280: 800, 1440: 900, 1920: 1080}
@@ -139,3 +139,13 @@ def test_a_features_stylesheet_reaches_its_own_elements_and_no_chapter_of_others
         assert strays(page, sheet.stem, sheet.read_text()) == [], sheet.name
     once = ".bd-article section > :not(section, .px-scene) { max-width: 43rem }"  # was in every chapter
     assert strays(page, "essay", once) != []
+
+
+def test_on_a_phone_the_lanes_loss_is_in_sight_of_their_switches(site_url, open_page):
+    page, _, _ = open_page(f"{site_url}/{LANES}", width=390)
+    page.locator(".ln-fields select").first.wait_for()
+    for at in (0, -1):
+        select = page.locator(".ln-fields select").nth(at)
+        select.evaluate("select => select.scrollIntoView({ block: 'end', behavior: 'instant' })")
+        picture = page.locator(".ln-pictures > figure").first.bounding_box()
+        assert picture["y"] >= 0 and picture["y"] + picture["height"] <= select.bounding_box()["y"]
