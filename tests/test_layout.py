@@ -84,7 +84,7 @@ def test_on_a_phone_a_finger_finds_each_part_of_a_wire(measured, name):
 
 FAULTS = {
     "letters": ("main p { max-width: none !important }", lambda found: max(each["letters"] for each in found) > 85),
-    "covered": (".plusx-explore label { pointer-events: none }", len),
+    "covered": (".plusx-explore .px-radio { pointer-events: none }", len),
     "scrolling": (".plusx-explore .px-controls { height: 2rem; overflow: auto }", len),
     "cards": (".px-figure { margin-top: 20rem }", lambda found: any(each["head"] > 220 for each in found)),
     "jumps": (".px-result { min-height: 0 !important } .px-result::before { display: none }", len),
@@ -95,7 +95,10 @@ FAULTS = {
 @pytest.mark.parametrize("what", FAULTS)
 def test_the_measure_finds_what_is_wrong(measured, site_url, open_page, what):
     rule, finds = FAULTS[what]
-    page, _, _ = open_page(f"{site_url}/{CHAPTERS[0]}", solid=False, width=390 if what == "fingers" else 1280)
+    page, _, _ = open_page(
+        f"{site_url}/{CHAPTERS[0]}", solid=False, width=390 if what in ("fingers", "jumps") else 1280
+    )
+    page.locator(".px-diagram [role=switch]").first.wait_for()
     page.evaluate(MEASURE)
     page.add_style_tag(content=rule)
     assert finds(page.evaluate(f"layout.{what}()"))
@@ -143,9 +146,10 @@ def test_a_features_stylesheet_reaches_its_own_elements_and_no_chapter_of_others
 
 def test_on_a_phone_the_lanes_loss_is_in_sight_of_their_switches(site_url, open_page):
     page, _, _ = open_page(f"{site_url}/{LANES}", width=390)
-    page.locator(".ln-fields select").first.wait_for()
+    race = page.locator(".plusx-lanes").first
+    race.locator(".ln-fields select").first.wait_for()
     for at in (0, -1):
-        select = page.locator(".ln-fields select").nth(at)
+        select = race.locator(".ln-fields select").nth(at)
         select.evaluate("select => select.scrollIntoView({ block: 'end', behavior: 'instant' })")
-        picture = page.locator(".ln-pictures > figure").first.bounding_box()
+        picture = race.locator(".ln-pictures > figure").first.bounding_box()
         assert picture["y"] >= 0 and picture["y"] + picture["height"] <= select.bounding_box()["y"]
