@@ -85,6 +85,7 @@ function opener() {
   const pills = inArticle(".px-badge, summary").filter((node) => !node.closest(".px-goals, .plusx-explore, .px-choices") && box(node).height && box(node).top < box(root.querySelector(".px-figure")).top);
   return {
     name: root.dataset.name,
+    kind: root.dataset.drawn,
     figure: Math.round(box(root.querySelector(".px-figure")).height),
     end: Math.round(box(root.querySelector(".px-figure")).bottom),
     hands: Math.round(Math.max(...parts.map((node) => box(node).bottom))),
