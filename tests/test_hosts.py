@@ -26,7 +26,7 @@ TRANSLATE = """() => {
   while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("style, svg")) texts.push(walk.currentNode);
   for (const text of texts) {
     const font = document.createElement("font");
-    font.textContent = text.data.replaceAll(/[a-z]+/gi, "mot");
+    font.textContent = text.data.replaceAll(/[a-z]+/gi, "ord");
     text.replaceWith(font);
   }
 }"""
