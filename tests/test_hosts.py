@@ -26,7 +26,7 @@ TRANSLATE = """() => {
   while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("style, svg")) texts.push(walk.currentNode);
   for (const text of texts) {
     const font = document.createElement("font");
-    font.textContent = text.data.replaceAll(/[a-z]+/gi, "mot");
+    font.textContent = text.data.replaceAll(/[a-z]+/gi, "wort");
     text.replaceWith(font);
   }
 }"""
@@ -108,7 +108,7 @@ class Redirecting(QuietHandler):
         path = self.path.split("?")[0]
         if path.endswith(".html"):
             self.send_response(301)
-            self.send_header("Location", re.sub(r"(index)?\.html$", "", path))
+            self.send_header("Location", re.sub(r"((?<=/)index)?\.html$", "", path))
             self.end_headers()
             return
         if Path(self.directory, path.lstrip("/") + ".html").exists():
