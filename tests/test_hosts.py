@@ -23,7 +23,8 @@ from plusx.sphinx import extension
 MODULES = ROOT / "src/plusx/explore/js"
 TRANSLATE = """() => {
   const walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), texts = [];
-  while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("style, svg")) texts.push(walk.currentNode);
+  const isTold = (node) => !node.parentElement.closest("script, style, svg");
+  while (walk.nextNode()) if (isTold(walk.currentNode)) texts.push(walk.currentNode);
   for (const text of texts) {
     const font = document.createElement("font");
     font.textContent = text.data.replaceAll(/[a-z]+/gi, "wort");
