@@ -23,10 +23,11 @@ from plusx.sphinx import extension
 MODULES = ROOT / "src/plusx/explore/js"
 TRANSLATE = """() => {
   const walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), texts = [];
-  while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("style, svg")) texts.push(walk.currentNode);
+  const isTold = (node) => !node.parentElement.closest("script, style, svg");
+  while (walk.nextNode()) if (isTold(walk.currentNode)) texts.push(walk.currentNode);
   for (const text of texts) {
     const font = document.createElement("font");
-    font.textContent = text.data.replaceAll(/[a-z]+/gi, "ord");
+    font.textContent = text.data.replaceAll(/[a-z]+/gi, "wort");
     text.replaceWith(font);
   }
 }"""
@@ -108,7 +109,7 @@ class Redirecting(QuietHandler):
         path = self.path.split("?")[0]
         if path.endswith(".html"):
             self.send_response(301)
-            self.send_header("Location", re.sub(r"(index)?\.html$", "", path))
+            self.send_header("Location", re.sub(r"((?<=/)index)?\.html$", "", path))
             self.end_headers()
             return
         if Path(self.directory, path.lstrip("/") + ".html").exists():
