@@ -8,7 +8,6 @@ import pytest
 from browser import ROOT
 from chapter_code import printed
 
-
 TO_BE_READ = "idea-verdict", "idea-loop"  # they work on the page's own claims, and on its own trained net
 
 
