@@ -4,6 +4,7 @@ from itertools import cycle, product
 
 import pytest
 from browser import CHAPTERS, EXPLORING, sampled, soup
+from decoding import decode, payload, state
 from playwright.sync_api import expect
 
 SCREENS = {1280: (1280, 800), 390: (390, 844)}
@@ -54,7 +55,7 @@ def test_the_explorer_stays_in_sight_and_the_text_sets_it_until_the_reader_does(
         expect(skip).to_be_checked(checked=on)  # waits: the explorer's states come when it is near
         expect(root.get_by_role("radio", name="W₂ all zero")).to_be_checked(checked=zero)
     assert axe(page) == []
-    skip.click()
+    root.locator(".px-diagram [data-set=skip]").click()
     page.evaluate("scrollTo({ top: scrollY - 400, behavior: 'instant' })")
     page.evaluate("scrollTo({ top: scrollY + 400, behavior: 'instant' })")
     page.wait_for_timeout(200)
@@ -73,7 +74,7 @@ def test_no_text_changes_a_control_that_has_the_focus(site_url, open_page):
     page.wait_for_function("link => link.matches('.px-speaks')", arg=links.first.element_handle())
     expect(skip).to_be_checked()
     expect(skip).to_be_enabled()  # until it is, it takes no focus
-    skip.focus()
+    page.locator("#explore-one_block .px-diagram [data-set=skip]").focus()
     links.nth(1).evaluate(READ)  # which sets it elsewhere
     page.wait_for_timeout(200)
     assert skip.is_checked() and page.locator(".px-speaks").count() == 0 and errors == []
@@ -114,6 +115,19 @@ def test_on_paper_in_lab_and_without_scripts_the_explorer_stands_where_the_noteb
     page, _, _ = opened(open_page, f"{site_url}/{FIRST}", 1280, scripts=False)
     box, before = page.locator("#explore-one_block").bounding_box(), page.locator(".px-words").first.bounding_box()
     assert box["y"] >= before["y"] + before["height"]
+
+
+def test_a_switch_that_is_hidden_in_a_card_can_be_pressed_in_its_drawing_in_every_state(site):
+    hidden = 0
+    for chapter in EXPLORING:
+        for root in soup(site / chapter).select(".plusx-explore"):
+            names = {label.input["data-name"] for label in root.select(".px-twice")}
+            hidden += len(names)
+            figure, leaves = decode(payload(site / chapter, root["id"])) if names else ({}, [])
+            for at in range(max((len(leaf["index"]) for leaf in leaves), default=0)):
+                drawn = str(state(figure, leaves, at)["diagram"])
+                assert all(f'data-set="{name}"' in drawn for name in names), (root["id"], at)
+    assert hidden > 20
 
 
 def test_no_prediction_stands_beside_its_answer(site):
