@@ -47,7 +47,7 @@ captions: browser book
 
 bench: browser book .venv/peers
 	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py \
-		tests/bench_evidence.py tests/bench_xray.py
+		tests/bench_evidence.py tests/bench_gates.py tests/bench_xray.py
 
 # Lighthouse measures time, so it has the machine to itself.
 audit: browser book .venv/audit tests/audit/node_modules/ready

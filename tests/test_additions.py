@@ -461,7 +461,7 @@ def test_a_gate_that_would_make_another_shape_is_named_with_both():
     gates.branch[1, 0, 2] = 0
     with gates:
         model(X)
-    said = r"branch gate 1 of shape \(1, 5, 1\) at 1, test_additions.py:\d+, makes \(4, 5, 8\) of \(4, 1, 8\), where a sum of"
+    said = r"branch gate 1 of shape \(1, 5, 1\) at 1, test_additions.py:\d+, makes \(4, 5, 8\) of \(4, 1, 8\), where"
     with pytest.raises(ValueError, match=said), gates:
         model(X[:, :1])
     with pytest.raises(ValueError, match="branch gate 1 .* does not go with"), gates:
@@ -597,3 +597,31 @@ def test_what_torch_would_refuse_is_told_in_our_words():
     gates.branch[1] = 0.5
     with pytest.raises(ValueError, match="gate 1 .* does not go with a nested tensor"), gates:
         gates.model(nested)
+
+
+def test_a_net_that_takes_no_gradient_of_its_constants_is_searched_without():
+    def counted(self, x):
+        x += 1
+        self.calls += 1
+        return x + self.f(x) + float(torch.zeros(3).double().numpy().sum())
+
+    model = made(lambda: Net(counted, f=mlp()))
+    model.register_buffer("calls", torch.zeros(()))
+    given = X.clone()
+    assert len(switches(model, given).places) == 1
+    assert torch.equal(given, X) and model.calls == 0
+
+
+def test_a_padded_encoder_of_torch_computes_what_it_pads_as_is_said():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model, x = nn.TransformerEncoder(layer, 2).eval(), X.float()
+    padded = torch.zeros(4, 5, dtype=torch.bool)
+    padded[1, 3:] = True
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        gates = switches(model, x, src_key_padding_mask=padded)
+        plain = model(x, src_key_padding_mask=padded)
+        with gates:
+            under = model(x, src_key_padding_mask=padded)
+    torch.testing.assert_close(under[~padded], plain[~padded])
+    assert not plain[padded].any() and under[padded].any() and "padding mask" in type(gates).__doc__

@@ -73,7 +73,9 @@ for _way, _calls in _WAYS_TO_ADD.items():
         _ADDS |= {getattr(_TENSOR, name): _way for name in _call.split()} if isinstance(_call, str) else {_call: _way}
 _IN_PLACE = {call for call in _ADDS if call.__name__.endswith("_") and call.__name__[:3] not in ("__a", "__r", "__s")}
 _OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
-_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # without gates
+_OTHERS |= {
+    getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()
+}  # without gates
 _ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
 _SETTER = type(_TENSOR.requires_grad.__set__)
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
@@ -189,8 +191,8 @@ class Switches(_Additions):
         with gates:
             scores = model(tokens)
 
-    With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder` with
-    a padding mask then computes padded places too, where it otherwise writes 0. A thread of its own is not gated.
+    With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder`
+    with a padding mask then computes padded places too, where it otherwise writes 0. Other threads are not gated.
 
     RuntimeError: an addition comes more often than when it was found or after another module, a gate is not 1 and its
     addition never came, or it comes where gradient checkpointing will compute it again without the gate.
@@ -380,15 +382,14 @@ def switches(model, *inputs, only=None, **named):
             for name, p in model.named_parameters()
             if not any(name.startswith(f"{path}.") for path in scripted)
         }
-        buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-        inputs, named = tree_map_only(torch.Tensor, _traced, (inputs, named))
         nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
-        state = torch.get_rng_state()
         for constants in True, False:  # numpy, say, takes no constant that records gradients
-            seen = _Search(model, set(nodes.values()), constants)
+            seen, state = _Search(model, set(nodes.values()), constants), torch.get_rng_state()
+            buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
             try:
                 with seen:
-                    output = functional_call(model, weights | buffers, inputs, named)
+                    given = tree_map_only(torch.Tensor, _traced, (inputs, named))
+                    output = functional_call(model, weights | buffers, *given)
                 break
             except Exception:
                 if not constants:
@@ -520,8 +521,8 @@ class _Search(_Additions):
                     why = f"a part of the branch in {other.line}"
                 elif not ways.blends(verdict.branch & around.branch) or uses[branch] - around.branch:
                     why = f"what the branch in {other.line} begins with"
-                elif verdict.doubtful and (
-                    verdict.gains or ways.root(verdict.common) not in sums | {ways.root(stream)}
+                elif verdict.changed or (
+                    verdict.doubtful and ways.root(verdict.common) not in sums | {ways.root(stream)}
                 ):
                     why = f"inside the branch in {other.line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(place)):

@@ -19,6 +19,7 @@ _LOOKED_UP = re.compile("Embedding|Index|Gather")
 _PARTS = re.compile("Split|UnsafeSplit|Unbind")  # one node with an output for each part
 _PART = re.compile("Select|Slice")
 _ITEMS = re.compile("Select|Unbind")  # a word of a sentence, not some features of all words
+_SCALE = re.compile("Mul|Div|Where|Lerp|Max|Min")
 _ADD = re.compile("B?Add|Sub")
 
 
@@ -31,6 +32,7 @@ class Verdict(NamedTuple):
     stream: int | None
     why: str | None
     doubtful: bool = False
+    changed: bool = False
     gains: bool = False
     branch: frozenset = frozenset()
     common: int | None = None
@@ -47,11 +49,17 @@ class Kind(NamedTuple):
     is_part: bool
     is_item: bool
     adds: bool
+    scales: bool
 
 
 @cache
 def _kind(name):
-    return Kind(*(bool(each.match(name)) for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD)))
+    return Kind(
+        *(
+            bool(each.match(name))
+            for each in (_MIX, _CARRY, _BLEND, _BENT, _LOOKED_UP, _PARTS, _PART, _ITEMS, _ADD, _SCALE)
+        )
+    )
 
 
 class Ways:
@@ -132,8 +140,10 @@ class Ways:
         if ways[0][::2] == ways[1][::2]:
             return Verdict(None, "neither way back to what both come from is the shorter")
         stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
-        ((mixed, _), way, common), other = ways[stream], ways[1 - stream][0][0]
-        branch = own[1 - stream]
+        ((mixed, _), way, common), ((other, _), branch_way, _) = ways[stream], ways[1 - stream]
+        branch = self._made_of(
+            {vertex for vertex, mark in marks.items() if mark == 3}, own[1 - stream][::-1], self.before
+        )
         entries = [self.kinds[each] for each in branch if common in self.before[each]]
         ends = [*entries, self.kinds[way[0]]] if way and entries else []
         parts = bool(ends) and all(each.is_part for each in ends)
@@ -142,23 +152,50 @@ class Ways:
             why = "the branch takes each number by itself"
         elif parts and (not other or all(each.is_item for each in ends)):
             why = "two items of one tensor"
-        elif mixed and not (alike and other > mixed and self.bends(branch) and not self.bends(way)):
+        elif mixed and not (alike and self._projects(way) and self.bends(branch if other > mixed else branch_way)):
             why = "both sides mix what they come from"
-        doubtful = bool(mixed or gains or parts)
-        return Verdict(stream, why, doubtful, gains, frozenset(branch), common, not self.bends(branch))
+        scaled = any(self.kinds[each].scales and len(self.before[each]) > 1 for each in way)
+        return Verdict(
+            stream,
+            why,
+            mixed or parts,
+            gains or scaled or self.bends(way),
+            gains,
+            frozenset(branch),
+            common,
+            not self.bends(branch),
+        )
 
     def _told_of_constant(self, a, b):
-        """The same where one operand is made of weights and constants alone, as queries are: has it gone into the other?"""
+        """The same where one operand is made of weights and constants alone, as queries are."""
         stream = int(self.bare[b])
         start, *todo = (b, a) if stream else (a, b)
-        branch = set(todo)
+        behind = set(todo)
         while todo:
-            new = self.left[todo.pop()] - branch
-            branch |= new
-            todo += [each for each in new if each > start]
-        if start not in branch or not self.blends(branch - {start}):
+            new = self.left[todo.pop()] - behind
+            behind |= new
+            todo += new
+        branch = self._made_of({start}, sorted(behind), self.left)
+        if not self.blends(branch):
             return Verdict(None, "nothing that both come from")
-        return Verdict(stream, None, branch=frozenset(branch - {start}), common=start)
+        return Verdict(stream, None, branch=frozenset(branch), common=start)
+
+    def _made_of(self, common, vertices, before):
+        """Those of these vertices, in order, that come from what is common."""
+        made = set()
+        for vertex in vertices:
+            if vertex not in common and any(each in common or each in made for each in before[vertex]):
+                made.add(vertex)
+        return made
+
+    def _projects(self, way):
+        """Whether nothing bends behind the first that mixes."""
+        mixed = False
+        for vertex in way:
+            mixed |= self.mixes[vertex]
+            if mixed and self.kinds[vertex].bends:
+                return False
+        return True
 
     def _apart(self, a, b):
         """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both; what is behind one alone, latest first."""
