@@ -83,8 +83,10 @@ def by_transformer_lens():
     from transformer_lens.model_bridge import TransformerBridge
     from transformers import PreTrainedTokenizerFast
 
-    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"a": 0}, "a")), bos_token="a", eos_token="a")
     with tempfile.TemporaryDirectory() as folder:
+        tokens = Tokenizer(WordLevel({"a": 0}, "a"))
+        words = PreTrainedTokenizerFast(tokenizer_object=tokens, bos_token="a", eos_token="a", name_or_path=folder)
+        words.save_pretrained(folder)
         model.config.architectures = ["LlamaForCausalLM"]
         model.config.save_pretrained(folder)
         bridge = TransformerBridge.boot_transformers(folder, hf_model=model, tokenizer=words)
