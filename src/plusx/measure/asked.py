@@ -13,7 +13,7 @@ from .forks import Cuts, losses, same_draws
 from .probes import left_of_x, norms
 
 
-def ask(gates, loss, megabytes=256):
+def ask(gates, loss, megabytes=128):
     """The questions -> an answer for each addition of `switches`, (len(places),), float64.
 
     gates: as found, all 1. loss: runs the model once and gives its loss, a scalar or a number; the model should be

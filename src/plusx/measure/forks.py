@@ -149,7 +149,7 @@ def _as_many(given, rows):
     return tree_map(lambda x: _widened(x, own, rows) if any(x is each for each in short) else x, given)
 
 
-def losses(gates, loss, cuts, look=None, megabytes=256):
+def losses(gates, loss, cuts, look=None, megabytes=128):
     """The loss with each of these cuts, (len(cuts),), float64, and in words how they were computed.
 
     loss: runs the model, and may give several numbers, (n,), for (len(cuts), n). cuts: (addition, one of `KINDS`).

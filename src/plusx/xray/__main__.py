@@ -39,7 +39,7 @@ def main(words=None):
     parser.add_argument("--text", default="Once upon a time, there was a little girl who", help="that it reads")
     parser.add_argument("--call", help="module:function that gives a model and its inputs, of any torch model")
     parser.add_argument("-o", default="net.html", help="the page to write (net.html)")
-    parser.add_argument("--megabytes", type=int, default=256, help="about what cuts that share a pass may take")
+    parser.add_argument("--megabytes", type=int, default=128, help="about what cuts that share a pass may take")
     asked = parser.parse_args(words)
     if bool(asked.folder) == bool(asked.call):
         parser.error("give either a folder or --call module:function")

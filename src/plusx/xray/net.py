@@ -93,7 +93,7 @@ class Xray:
         self.show()
 
 
-def xray(model, inputs, loss=None, names=None, says=None, megabytes=256):
+def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
     """Draw a net: each residual addition asked, its skip cut, its branch left out.
 
     inputs: what the model is called with: a tensor, a tuple, or a dict of names. The first sample is drawn, of feature
