@@ -73,7 +73,10 @@ def sources(function):
             return of_function(value, name)
         if isinstance(value, type):
             return of_class(value, name)
-        if isinstance(value, BuiltinFunctionType | MethodDescriptorType | np.ufunc):
+        if isinstance(
+            value,
+            BuiltinFunctionType | MethodDescriptorType | np.ufunc | torch._ops.OpOverload | torch._ops.OpOverloadPacket,
+        ):
             return value.__name__
         if hasattr(value, "__wrapped__"):  # by functools.cache
             return told(value.__wrapped__, name)
