@@ -10,6 +10,7 @@ import functools
 import hashlib
 import inspect
 import linecache
+import re
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
 
@@ -55,6 +56,8 @@ def sources(function):
             return repr(value)
         if isinstance(value, Path):
             return value.name
+        if isinstance(value, re.Pattern):
+            return value.pattern
         if isinstance(value, dict):
             return [(told(key, name), told(each, name)) for key, each in value.items()]
         if isinstance(value, list | tuple):
@@ -62,7 +65,7 @@ def sources(function):
         if isinstance(value, functools.partial):
             return told([value.func, value.args, value.keywords], name)
         if isinstance(value, set | frozenset):
-            return sorted(told(each, name) for each in value)
+            return sorted((told(each, name) for each in value), key=repr)
         if isinstance(value, torch.Tensor | np.ndarray):
             return numbers(torch.as_tensor(value))
         if hasattr(value, "made_by"):  # evidence of its own
