@@ -521,6 +521,7 @@ def test_the_carpet_is_its_still_and_follows_theme_and_state(page_of):  # noqa: 
     assert set(page.evaluate(PIXELS)[0][3::4]) == {0} and result(page) == "skip False"
     assert page.get_by_role("button", name="Pin").count() == 0
     page.get_by_text("Data of this picture").click()
+    page.locator(".px-table th").first.wait_for()
     assert page.locator(".px-table th").all_text_contents() == ["layer", "agreement: slope"]
     assert errors == []
 

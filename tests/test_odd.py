@@ -294,7 +294,7 @@ TAGGED = of(
 
 def test_plotlys_tags_are_set(page_of):  # noqa: F811
     text = page(TAGGED)
-    result = re.search('class="px-result" role="status">(.*?)</p>', text)[1]
+    result = re.search('class="px-result"[^>]*>(.*?)</p>', text)[1]
     assert "H<sub>2</sub>O, <b>bold</b>, 3 &lt; 4" in result
     assert "loss<sub>train</sub>" in text and "a &lt;b &amp; c&gt;" in text
     assert 'aria-label="H₂O, bold, 3 &lt; 4"' in text and '<th scope="col">x²</th>' in text

@@ -124,7 +124,7 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
             )
         trace.pop("uid", None)  # a FigureWidget's: new each time
         _say_places(trace, layout)
-        _check_lengths(trace, f"{where}: data[{i}]")
+        _check_lengths(trace, f"{where}: data[{i}]", edges="drawn" not in returned)
         _say_defaults(trace)
         if isinstance(trace.get("text"), list):  # plotly drops an empty label's node, and never brings it back
             trace["text"] = [label or " " for label in trace["text"]]
@@ -260,7 +260,7 @@ def _invalid(outline: str) -> str:
     return ""
 
 
-def _check_lengths(trace: dict, where: str):
+def _check_lengths(trace: dict, where: str, edges: bool):
     x, y, z = (trace.get(key) for key in "xyz")
     kind = trace.get("type", "scatter")
     if kind not in (*FLAT, "surface"):
@@ -279,9 +279,8 @@ def _check_lengths(trace: dict, where: str):
     if isinstance(z, np.ndarray) and not z.size:
         raise ExploreError(f"explore: {where} has a z without cells. Give one row per y and one column per x.")
     shape = z.shape if isinstance(z, np.ndarray) else "with rows of unequal length"
-    edges = kind == "heatmap" and isinstance(z, np.ndarray) and (len(y) - 1, len(x) - 1)
     if not isinstance(z, np.ndarray) or any(
-        own not in (count, count - 1 if edges else count) for own, count in zip(shape, (len(y), len(x)))
+        own not in (count, count - (edges and kind == "heatmap")) for own, count in zip(shape, (len(y), len(x)))
     ):
         raise ExploreError(
             f"explore: {where} has a z {shape}, {len(y)} y and {len(x)} x. "
@@ -388,7 +387,7 @@ def table(figure: dict) -> str:
             continue
         x_title, y_title = (_axis_title(figure, trace, key) for key in "xy")
         name = plain(str(trace.get("name") or f"series {index + 1}"))
-        if trace.get("type") in GRIDS or "drawn" in figure:
+        if trace.get("type") in GRIDS or ("drawn" in figure and z is not None):
             if z is None:
                 continue
             x, y = ((v[:-1] + v[1:]) / 2 if len(v) > count else v for v, count in zip((x, y), z.shape[::-1]))

@@ -415,13 +415,8 @@ def colours(trace: dict) -> Colormap:
     given = trace.get("colorscale", "Viridis")
     if isinstance(given, list):
         scale = LinearSegmentedColormap.from_list("given", coloured(given, _Understood(_FIXED), True))
-    elif given in ("Viridis", "Cividis"):
-        scale = matplotlib.colormaps[given.lower()]
     else:
-        raise ExploreError(
-            f"explore: no still picture with the colour scale {given!r}. "
-            "Use 'Viridis', 'Cividis' or a list of [place, colour]."
-        )
+        scale = matplotlib.colormaps[given.lower()]
     return scale.reversed() if trace.get("reversescale") else scale
 
 

@@ -39,7 +39,7 @@ export function tables(figure) {
     if (hoverinfo === "skip" || !x || !y || nested(x) || nested(y)) return;
     const [head, side] = [axisTitle(trace, "x"), axisTitle(trace, "y")];
     const name = plain(String(trace.name || `series ${index + 1}`));
-    if (GRIDS.includes(type) || figure.drawn) {
+    if (GRIDS.includes(type) || (figure.drawn && z)) {
       if (!z) return;
       const [across, up] = [cells(middles(x, z[0].length), true), cells(middles(y, z.length), true)];
       const shown = cells(z.flatMap((/** @type {any} */ row) => [...row]));
