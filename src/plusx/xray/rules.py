@@ -131,7 +131,8 @@ def forgotten(x):
     if math.isnan(left) or left >= LEFT or x.streams != "one":
         return None
     at = next(at for at, each in enumerate(x.asked["left of x"]) if each < LEFT)
-    return f"Next to nothing is left of x at the end, a cosine of {left:.2f}; below {LEFT:g} from addition {at + 1} on."
+    left = f"{left:.2f}".replace("-", "−")
+    return f"Next to nothing is left of x at the end, a cosine of {left}; below {LEFT:g} from addition {at + 1} on."
 
 
 def one(x):
