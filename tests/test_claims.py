@@ -44,7 +44,7 @@ TAKEN = {
     },
     (5, "costs without"): {"Deeper plain nets train worse.": "holds if"},
     (5, "neither overfitting nor a vanishing gradient"): {"That is because their gradients vanish.": "fails"},
-    (5, "A start at the identity is not a skip"): {"A plain net need only start at the identity.": "fails"},
+    (5, "a start at the identity is not a skip"): {"A plain net need only start at the identity.": "fails"},
     (6, "are level"): {"Pre-activation trains better than the original order.": "holds if"},
     (7, "A block can be removed if its branch is small"): {"A residual net survives the loss of a block.": "holds if"},
     (7, "not a vote"): {"It is an ensemble: its blocks vote.": "holds if"},
@@ -52,7 +52,7 @@ TAKEN = {
         "Nets with skips end in wider minima.": "holds if"
     },
     (8, "every net has directions that curve down"): {"Skips make the loss convex, near the minimum.": "fails"},
-    (9, "as a norm with a number"): {"Depth needs normalisation.": "holds if"},
+    (9, "A norm does a part of both, and learns better with a number"): {"Depth needs normalisation.": "holds if"},
     (10, "without a mask no share is zero"): {"Dissimilar words zero out.": "holds if"},
     (10, "go by distance and not by similarity"): {"Attention looks at similar words.": "holds if"},
     (10, "Any tokens will do"): {"Learned embeddings do not matter that much.": "holds if"},
