@@ -75,7 +75,7 @@ def _function(x, stage, name, by_name):
     def chosen(cut="none"):
         return _figure(x, stage, by_name, (low - room, high + room), cut)
 
-    chosen.__name__ = name
+    chosen.__name__, chosen.__doc__ = name, "What does the net lose if a skip or a branch is cut?"
     return chosen
 
 
