@@ -87,18 +87,18 @@ def test_lab_notes_are_titles_that_open_in_read_and_all_open_in_lab_on_paper_and
     site_url, open_page, axe, width, theme
 ):
     page, foreign, errors = open_page(f"{site_url}/{CHAPTERS[0]}", width=width, theme=theme)
-    assert page.evaluate(LISTED) == [False] * 7
+    assert page.evaluate(LISTED) == [False] * 8
     title = page.get_by_role("button", name="Ten other draws, and other blocks")
     assert title.get_attribute("aria-expanded") == "false"
     title.press("Enter")
-    assert page.evaluate(LISTED) == [True] + [False] * 6 and title.get_attribute("aria-expanded") == "true"
+    assert page.evaluate(LISTED) == [True] + [False] * 7 and title.get_attribute("aria-expanded") == "true"
     assert page.locator(f"#{NOTE} .px-measured").count() == 2 and axe(page) == []
     title.press("Enter")
-    assert page.evaluate(LISTED) == [False] * 7
+    assert page.evaluate(LISTED) == [False] * 8
     page.goto(f"{site_url}/{CHAPTERS[0]}#function_and_slope?skip=off&depth=32")  # a link to what a note holds
     page.reload()
     page.locator("#explore-function_and_slope .px-result").wait_for()
-    assert page.evaluate(LISTED) == [False, False, True] + [False] * 4
+    assert page.evaluate(LISTED) == [False, False, True] + [False] * 5
     page.emulate_media(media="print")
     assert all(page.evaluate(LISTED))
     page.emulate_media(media="screen")
