@@ -234,7 +234,7 @@ def test_a_state_beyond_the_table_says_that_the_nets_are_needed(open_playground)
     switch(page, 1, "attention: branch").click()
     settle(page)
     assert re.match(
-        r"no attention 2: a loss of \d\.\d\d on held-out data, \d\.\d\d as trained. The nets are not loaded yet",
+        r"no attention 1: a loss of \d\.\d\d on held-out data, \d\.\d\d as trained. The nets are not loaded yet",
         result(page),
     )
     assert page.locator(".plusx-playground.pg-stale").count() == 1

@@ -1,11 +1,13 @@
 """Read and Lab in the built site: what of a chapter's code is open, and that a reader's choice is kept."""
 
+import re
+
 import pytest
 from browser import CHAPTERS, WHOLE, sampled, soup
 from test_view import settle
 
 CHAPTER = "chapters/05-degradation.html"
-FOLDED = "chapters/relatives.html"  # no part of it is a lab note
+FOLDED = "chapters/train-it-yourself.html"  # no part of it is a lab note
 # How many blocks of code and printed tables are seen, apart from those that a tag of their cell folds.
 OPEN = """() => [...document.querySelectorAll('.bd-article .cell:not([class*=tag_hide]) pre')]
     .filter((pre) => pre.checkVisibility()).length"""
@@ -46,13 +48,15 @@ def test_without_scripts_and_on_paper_all_code_is_open(site_url, open_page):
 
 
 IDEAS = {"05-degradation": "def ", "09-depth-without-normalisation": "class "}  # one cell each
+IMPORTS = re.compile(r"\A((import|from) .*\n)+")  # with which a cell to copy begins
 
 
 @pytest.mark.parametrize("chapter, begins", IDEAS.items())
 def test_what_carries_an_idea_stays_open(site_url, open_page, chapter, begins):
     page, _, _ = open_page(f"{site_url}/chapters/{chapter}.html")
     shown = page.locator(".bd-article .cell:not([class*=tag_hide]):not(.px-fold) .cell_input pre").all_text_contents()
-    assert shown and all(code.startswith(begins) and len(code.rstrip().splitlines()) <= 15 for code in shown)
+    own = [IMPORTS.sub("", code).strip() for code in shown]
+    assert own and all(code.startswith(begins) and len(code.splitlines()) <= 15 for code in own)
 
 
 def test_what_is_measured_is_behind_a_badge_and_what_a_link_or_the_search_leads_to_is_open(site_url, open_page):
@@ -83,18 +87,18 @@ def test_lab_notes_are_titles_that_open_in_read_and_all_open_in_lab_on_paper_and
     site_url, open_page, axe, width, theme
 ):
     page, foreign, errors = open_page(f"{site_url}/{CHAPTERS[0]}", width=width, theme=theme)
-    assert page.evaluate(LISTED) == [False] * 7
+    assert page.evaluate(LISTED) == [False] * 8
     title = page.get_by_role("button", name="Ten other draws, and other blocks")
     assert title.get_attribute("aria-expanded") == "false"
     title.press("Enter")
-    assert page.evaluate(LISTED) == [True] + [False] * 6 and title.get_attribute("aria-expanded") == "true"
+    assert page.evaluate(LISTED) == [True] + [False] * 7 and title.get_attribute("aria-expanded") == "true"
     assert page.locator(f"#{NOTE} .px-measured").count() == 2 and axe(page) == []
     title.press("Enter")
-    assert page.evaluate(LISTED) == [False] * 7
+    assert page.evaluate(LISTED) == [False] * 8
     page.goto(f"{site_url}/{CHAPTERS[0]}#function_and_slope?skip=off&depth=32")  # a link to what a note holds
     page.reload()
     page.locator("#explore-function_and_slope .px-result").wait_for()
-    assert page.evaluate(LISTED) == [False, False, True] + [False] * 4
+    assert page.evaluate(LISTED) == [False, False, True] + [False] * 5
     page.emulate_media(media="print")
     assert all(page.evaluate(LISTED))
     page.emulate_media(media="screen")
