@@ -62,9 +62,7 @@ def cuts(x):
 def functions(x, name="your_net"):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
-    return [
-        _function(x, stage, f"{name}{f'_stage_{at + 1}' * (at > 0)}", by_name) for at, stage in enumerate(x.stages)
-    ]
+    return [_function(x, stage, f"{name}{f'_stage_{at + 1}' * (at > 0)}", by_name) for at, stage in enumerate(x.stages)]
 
 
 def _function(x, stage, name, by_name):
