@@ -61,6 +61,8 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
       gap.replaceWith(note);
       sheet.remove();
     });
+    // Chromium does not close it where a part of a drawing has the focus.
+    sheet.addEventListener("keydown", ({ key }) => key === "Escape" && sheet.close());
     sheet.showModal();
     sheet.scrollTop = 0;
   }
