@@ -219,6 +219,15 @@ def test_what_cannot_be_told_by_its_source_is_an_error(page):
         page(cell + "sources(run)")
 
 
+def test_what_is_kept_does_not_know_the_folder_it_was_made_in(page, tmp_path):
+    cell = "from pathlib import Path\nfrom plusx.measure.sources import sources\nPLACE = {}\ndef run(): return PLACE\n"
+    cell += "found = sources(run)"
+    here, there = [page(cell.format(f"Path({str(tmp_path / folder / 'src')!r})")).found for folder in "ab"]
+    assert here == there
+    with pytest.raises(TypeError, match="run leads to PLACE, a path of this machine. Make it a `Path`."):
+        page(cell.format(repr(str(tmp_path))))
+
+
 def test_a_tensor_is_told_apart_from_its_permutation_and_not_from_its_rounding():
     x = torch.randn(50, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     assert numbers(x) == numbers(x * (1 + 1e-15)) != numbers(x.flip(0))

@@ -67,7 +67,7 @@ for _way, _calls in _WAYS_TO_ADD.items():
 _IN_PLACE = {call for call in _ADDS if call.__name__.endswith("_") and call.__name__[:3] not in ("__a", "__r", "__s")}
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
 _HEEDED = {*_ADDS, *_STACKS, *_TOTALS}
-_OURS = str(Path(__file__).parent)
+_OURS = Path(__file__).parent
 
 
 class Place(NamedTuple):
@@ -168,6 +168,6 @@ class Additions(TorchFunctionMode):
 def line_of_model():
     """The line that calls torch now, ours left out, as with gates inside gates."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_name == "__torch_function__":
+    while frame.f_code.co_filename.startswith(str(_OURS)) or frame.f_code.co_name == "__torch_function__":
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import inspect
 import linecache
+import os
 import re
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
@@ -28,7 +29,8 @@ def sources(function):
     module may move to another folder. Functions and classes count by their syntax tree, so that comments, docstrings,
     formatting and order do not; anything else by its value.
 
-    TypeError: a name is bound to something that cannot be told by its value, such as a net or a generator.
+    TypeError: a name is bound to something that cannot be told by its value, such as a net or a generator, or to a
+    path of this machine as a string: a `Path` counts by its last name.
     """
     page, found = function.__globals__["__name__"], {}
 
@@ -52,6 +54,8 @@ def sources(function):
         return label
 
     def told(value, name):
+        if isinstance(value, str) and len(Path(value).parts) > 1 and os.path.isabs(value) and os.path.exists(value):
+            raise TypeError(f"sources: {function.__name__} leads to {name}, a path of this machine. Make it a `Path`.")
         if isinstance(value, PLAIN):
             return repr(value)
         if isinstance(value, Path):
