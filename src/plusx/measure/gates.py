@@ -41,14 +41,16 @@ class Switches(Additions):
     ValueError: gates are no tensor, not as many as places, or NaN, or make a tensor of another shape.
     """
 
-    def __init__(self, model, found, times, told=(), never=()):
+    def __init__(self, model, found, times, ran, told, never):
         super().__init__(model)
-        self.found, self.times, self.told, self.never = found, times, list(told), never
+        self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
         self.places = [place for place, each in found.items() if each.first]
         self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
         self.lines = {place.line for place in found}
         self.watched = {"", *never, *(module for module, line, _ in times if line in self.lines)}
         self.watched |= {owner for path in self.watched for owner in owners(path)}
+        heard = self.watched.union(*(ran[path] for path in self.watched))
+        self.heard = {part: path for part, path in self.heard.items() if path in heard}
 
     def __repr__(self):
         rows = [f"{at:3}  {place.module or '(the model)'}  {place.line}" for at, place in enumerate(self.places)]

@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
+from types import MethodType
 from typing import NamedTuple
 
 import torch
@@ -37,6 +38,7 @@ for _name, _form in _FORMS.items():
         _ADDS |= {getattr(_TENSOR, _call): _form} if hasattr(_TENSOR, _call) else {}
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
 _OURS = os.path.dirname(__file__)
+_LINES = {}  # a code's id and where in it -> the line in words, and the code, so that its id stays its own
 
 
 class Place(NamedTuple):
@@ -56,38 +58,44 @@ class Place(NamedTuple):
 class Additions(TorchFunctionMode):
     """While `with` lasts, each addition of two tensors in a model's run is told to `meet(place, a, b)`.
 
-    What that gives, if not None, is added instead. `wants(line)`: only there operands are looked at. watched: paths of
-    modules; torch's calls are seen in their own code alone, for each that is seen takes longer.
+    What that gives, if not None, is added instead. `wants(line)`: only there operands are looked at. heard: modules ->
+    paths. watched: some of these; torch's calls are seen in their own code alone, for each that is seen takes longer.
     """
 
     def __init__(self, model):
         super().__init__()
-        self.model, self.paths, self.plain = model, {part: path for path, part in model.named_modules()}, None
-        self.watched = set(self.paths.values())
+        self.model, self.plain = model, None
+        self.heard = {part: path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)}
+        self.watched = set(self.heard.values())
 
     def __enter__(self):
         if self.plain:
             raise RuntimeError("switches: these gates are in use; call switches() again for others.")
         self.running, self.met, self.stacked = [], Counter(), None  # [path, what ran in it last], from the outside in
         self.thread, self.sees = threading.get_ident(), False
-        self.plain = plain = torch.nn.Module.__call__
+        self.plain = plain = {part: (part.forward, vars(part).get("forward")) for part in self.heard}
 
-        def call(module, *given, **named):
-            path = self.paths.get(module)
-            if path is None or not (self.sees or path in self.watched) or threading.get_ident() != self.thread:
-                return plain(module, *given, **named)
+        def forward(module, *given, **named):
+            run = plain[module][0] if module in plain else type(module).forward.__get__(module)  # of a copy
+            path = self.heard.get(module)
+            if not (self.sees or path in self.watched) or threading.get_ident() != self.thread:
+                return run(*given, **named)
             output = self.come(path)
             try:
-                output = plain(module, *given, **named)
+                output = run(*given, **named)
                 return output
             finally:
                 self.leave(path, output)
 
-        torch.nn.Module.__call__ = call  # as torch.fx does: hooks on each module would take longer
+        for module in self.heard:  # hooks would take longer
+            vars(module)["forward"] = MethodType(forward, module)
         return self
 
     def __exit__(self, *error):
-        torch.nn.Module.__call__, self.plain, self.stacked = self.plain, None, None
+        for module, (_, own) in self.plain.items():
+            del vars(module)["forward"]
+            vars(module).update({"forward": own} if own else {})
+        self.plain = self.stacked = None
         self._see(False)
 
     def come(self, path):
@@ -125,11 +133,10 @@ class Additions(TorchFunctionMode):
                 self._stack(total, *args, **kwargs)
             return total
         (module, after), line = self.running[-1], line_of_model()
-        self.met[module, line, after] += 1
-        place = Place(module, line, self.met[module, line, after], after)
         if not self.wants(line):
             return func(*args, **kwargs)
-        a, b, alpha = parts
+        self.met[module, line, after] = time = self.met[module, line, after] + 1
+        (a, b, alpha), place = parts, Place(module, line, time, after)
         if (instead := self.meet(place, a, b)) is None:
             return self.passed(place, a, b, alpha, func(*args, **kwargs))
         total, name = torch.add(*instead, alpha=alpha), func.__name__
@@ -162,4 +169,7 @@ def line_of_model():
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_name == "__torch_function__":
         frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    here = id(frame.f_code), frame.f_lasti
+    if here not in _LINES:
+        _LINES[here] = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}", frame.f_code
+    return _LINES[here][0]

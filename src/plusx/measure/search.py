@@ -38,15 +38,18 @@ class Seen(NamedTuple):
 
 
 class Search(Additions):
-    """seen: each addition with both gradients. told: what else adds, with its module, its line, and why it has none."""
+    """seen: each addition with both gradients. told: what else adds, with its module, its line, and why it has none.
+
+    ran: the path of a module -> those of what ran in it.
+    """
 
     def __init__(self, model, weights, constants):
         super().__init__(model)
         self.constants, self.ways = constants, Ways(weights)
-        self.seen, self.times, self.count, self.told, self.ran = [], Counter(), 0, [], set()
+        self.seen, self.times, self.count, self.told, self.ran = [], Counter(), 0, [], defaultdict(set)
 
     def come(self, path):
-        self.ran.add(path)
+        self.ran[self.running[-1][0] if self.running else None].add(path)
         super().come(path)
 
     def leave(self, path, output):
@@ -105,7 +108,7 @@ class Search(Additions):
         return total
 
     def gathered(self, only, scripted, nodes, output):
-        """What `Switches` is made of: found, times, told, never."""
+        """What `Switches` is made of: found, times, ran, told, never."""
         for each in tree_leaves(output):
             if isinstance(each, _TENSOR) and each.requires_grad:
                 self.ways.vertex(each)
@@ -118,7 +121,7 @@ class Search(Additions):
             if gate is not None or (each.verdict.gains and each.verdict.linear):
                 begun[each.total] = found[each.place].gate
         told = [*self.told, *told, *((path, "", "scripted, is not seen into") for path in scripted)]
-        idle = {owner for name in nodes for owner in owners(name)} - self.ran
+        idle = {owner for name in nodes for owner in owners(name)}.difference(*self.ran.values())
         idle -= {owner for name, node in nodes.items() if node in self.ways.at for owner in owners(name)}
         never = sorted(path for path in idle if path and path.rpartition(".")[0] not in idle)
         told += [(path, "", "has weights and never ran") for path in never]
@@ -128,7 +131,7 @@ class Search(Additions):
                 "two tensors was one a stream and the other made of it by mixing. Is the model compiled, its addition "
                 f"fused or the sum of a stack, or its forward without gradients?{rows_of(told)}"
             )
-        return found, self.times, told, never
+        return found, self.times, self.ran, told, never
 
     def _taken(self, only):
         """Of what was seen the residual additions, and why the others are none."""
