@@ -143,7 +143,7 @@ class Search(Additions):
         taken, told = [], []
         for each in reversed(self.seen):
             verdict, why = each.verdict, each.verdict.why
-            for other in taken if only is None and why is None else ():
+            for other in taken if only is None and why is None and verdict.stream is not None else ():
                 around, line = other.verdict, other.place.line
                 if each.total not in around.branch:
                     continue
