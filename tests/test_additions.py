@@ -393,6 +393,19 @@ def test_sums_inside_a_branch_are_told_and_not_counted(name):
     assert {module for module, line, _ in gates.told if line} == {"0.inner", "1.inner"}
 
 
+def embedded(self, tokens):
+    x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+    x = self.norm(x @ self.turned.mT + self.shift)
+    return x + self.f(x)
+
+
+def test_what_can_be_no_residual_addition_is_not_told():
+    parts = dict(words=nn.Embedding(9, 8), places=nn.Embedding(9, 8), norm=nn.LayerNorm(8), f=mlp())
+    parts |= dict(turned=nn.Parameter(torch.eye(8)), shift=nn.Parameter(torch.ones(1, 1, 8)))
+    gates = switches(made(lambda: Net(embedded, **parts)), torch.arange(6).view(2, 3))
+    assert len(gates.places) == 1 and gates.told == []
+
+
 UNGATED = {
     "logaddexp": (torch.logaddexp, "logaddexp has no gate"),
     "of lists": (lambda x, y: torch._foreach_add([x], [y])[0], "_foreach_add has no gate"),

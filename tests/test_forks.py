@@ -124,6 +124,20 @@ class Normed(nn.Module):
         return (x,)
 
 
+class Maps(nn.Module):
+    """Blocks of one linear map in several parts, added one by one to a norm: one addition in two steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(8) for _ in range(3))
+        self.maps = nn.ModuleList(nn.Linear(8, 8) for _ in range(6))
+
+    def forward(self, x):
+        for at, norm in enumerate(self.norms):
+            x = torch.tanh(norm(x) + self.maps[2 * at](x) + self.maps[2 * at + 1](x))
+        return (x,)
+
+
 RANDOM = torch.Generator().manual_seed(0)
 FLAT, SETS = torch.randn(6, 8, generator=RANDOM), torch.randn(4, 5, 8, generator=RANDOM)
 # By hand: the class, an input, how many additions, and whether it takes a batch that grows.
@@ -133,6 +147,7 @@ BY_HAND = {
     "mixer": (Mixer, SETS, 4, True),
     "unet": (UNet, IMAGES, 4, True),
     "loop": (Recurrent, FLAT, 3, True),
+    "parallel maps": (Maps, SETS, 3, True),
     "batch norm": (lambda: Normed().eval(), FLAT, 3, True),
     "batch norm in training": (Normed, FLAT, 3, False),
     "dropout": (lambda: nn.Sequential(*[DropBlock() for _ in range(3)], Tuple()), FLAT, 3, False),

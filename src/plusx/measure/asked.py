@@ -92,14 +92,14 @@ class _Watched(Cuts):
         self.seen, self.before = {}, before
 
     def meet(self, place, a, b):
-        if place in self.streams:
-            stream, branch = (b, a) if self.streams[place] else (a, b)
+        found = self.found.get(place)
+        if found and found.first:
+            stream, branch = (b, a) if found.stream else (a, b)
             size = (norms(branch.double()) / norms(stream.double())).item()
             edge = get_gradient_edge(stream) if stream.requires_grad else None
-            at = self.at[place]
-            self.seen[at] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
+            self.seen[found.gate] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
             if self.before:
-                self.before(at, stream.detach(), branch.detach())
+                self.before(found.gate, stream.detach(), branch.detach())
         return super().meet(place, a, b)
 
 

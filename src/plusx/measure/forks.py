@@ -45,7 +45,7 @@ class Cuts(Switches):
     """
 
     def __init__(self, gates, cuts, look=None, sizes=None):
-        super().__init__(gates.model, gates.streams, gates.times, gates.joined, gates.told, gates.never)
+        super().__init__(gates.model, gates.found, gates.times, gates.ran, gates.told, gates.never)
         self.cuts, self.look, self.sizes, self.grows = cuts, look, sizes or {}, sizes is not None
         self.rows, self.within, self.largest = [None] if self.grows or not cuts else list(cuts), "", 0
         self.running = []
@@ -60,14 +60,14 @@ class Cuts(Switches):
         self.sums.__exit__(*error)
 
     def meet(self, place, a, b):
-        if place not in self.at:
+        if place not in self.found:
             return super().meet(place, a, b)
-        at, stream = self.at[place], self.streams[self.joined.get(place, place)]
+        at, stream, first = self.found[place]
         self.waiting.discard(place)
         if a.shape != b.shape:
             a, b = torch.broadcast_tensors(a, b)
         x, f = (b, a) if stream else (a, b)
-        if place in self.joined:
+        if not first:
             f = self._rest(at, f)
             return (f, x) if stream else (x, f)
         before, stood = list(self.rows), x

@@ -14,7 +14,7 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from .meetings import Additions
-from .search import Search, differs, rows_of
+from .search import Search, differs, owners, rows_of
 
 _TENSOR = torch.Tensor
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
@@ -24,8 +24,8 @@ class Switches(Additions):
     """The residual additions of a model, x + F(x), as skip x + branch F(x) while `with` lasts.
 
     places: where they are, in the order in which they are computed.
-    skip, branch: ones at first, (len(places),); set what you like. (len(places), batch, n, 1), say, is a gate for
-        each token. Where they require a gradient or carry a tangent, they get one.
+    skip, branch: ones at first, (len(places),); set what you like between two runs. (len(places), batch, n, 1), say,
+        is a gate for each token. Where they require a gradient or carry a tangent, they get one.
     told: of each addition and call that was seen and has no gate, its module, its line, and why; `repr` ends with it.
 
         gates = switches(model, tokens)
@@ -41,17 +41,16 @@ class Switches(Additions):
     ValueError: gates are no tensor, not as many as places, or NaN, or make a tensor of another shape.
     """
 
-    def __init__(self, model, streams, times, joined=None, told=(), never=()):
+    def __init__(self, model, found, times, ran, told, never):
         super().__init__(model)
-        self.streams, self.places, self.times = streams, list(streams), times
-        self.joined, self.told, self.never = joined or {}, list(told), never
-        self.skip, self.branch = torch.ones(len(streams)), torch.ones(len(streams))
-        self.at = {place: at for at, place in enumerate(self.places)}
-        self.at |= {place: self.at[first] for place, (first, _) in self.joined.items()}
-        self.lines, self.read = {place.line for place in self.at}, None
-        parts = {path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)}
-        here = {path for module, line, after in times if line in self.lines for path in (module, after)}
-        self.watched = sorted({"", *here, *never, *(path.rpartition(".")[0] for path in never)} & parts)
+        self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
+        self.places = [place for place, each in found.items() if each.first]
+        self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
+        self.lines = {place.line for place in found}
+        self.watched = {"", *never, *(module for module, line, _ in times if line in self.lines)}
+        self.watched |= {owner for path in self.watched for owner in owners(path)}
+        heard = self.watched.union(*(ran[path] for path in self.watched))
+        self.heard = {part: path for part, path in self.heard.items() if path in heard}
 
     def __repr__(self):
         rows = [f"{at:3}  {place.module or '(the model)'}  {place.line}" for at, place in enumerate(self.places)]
@@ -59,109 +58,88 @@ class Switches(Additions):
 
     def __enter__(self):
         self.waiting = set(self.places)
-        self._closed()
+        self._read()
         return super().__enter__()
 
     def __exit__(self, kind, *error):
         super().__exit__(kind, *error)
-        for at, closed in enumerate(self._closed() if kind is None else ()):
-            if closed and (place := self.places[at]) in self.waiting:
+        for at, place in enumerate(self.places):
+            if kind is None and self.closed[at] and place in self.waiting:
                 raise RuntimeError(
                     f"switches: gate {at} is not 1, and its addition in {place.module}, {place.line}, never came. Did "
                     "the model run? Is it compiled, or does it add in another way without gradients?"
                 )
 
-    def _hook(self):
-        """Only modules that add at such lines, what ran last in them, and what never ran: each hook takes time."""
-        for path in self.watched:
-            module = self.model.get_submodule(path)
-            self.hooks += [
-                module.register_forward_pre_hook(lambda *_, path=path: self._come(path)),
-                module.register_forward_hook(lambda *_, path=path: self._leave(path), always_call=True),
-            ]
+    def _read(self):
+        """closed: for each gate whether it does something."""
+        count = len(self.places)
+        self.closed = [False] * count
+        for name, gates in (("skip", self.skip), ("branch", self.branch)):
+            if not isinstance(gates, _TENSOR):
+                raise ValueError(f"switches: {name} is a {type(gates).__name__}; expected a tensor of {count} gates.")
+            if gates.ndim == 0 or len(gates) != count:
+                raise ValueError(f"switches: {name} has shape {tuple(gates.shape)}; expected {count} gates, one each.")
+            if _moves(gates):
+                self.closed = [True] * count
+                continue
+            flat = gates.detach().reshape(count, -1)
+            if flat.isnan().any():
+                raise ValueError(f"switches: {name} is NaN at {flat.isnan().any(1).nonzero().flatten().tolist()}.")
+            self.closed = [a or b for a, b in zip(self.closed, (flat != 1).any(1).tolist())]
 
-    def wants(self, place):
-        return place.line in self.lines
+    def come(self, path):
+        if not self.running:
+            self._read()
+        super().come(path)
+
+    def wants(self, line):
+        return line in self.lines
 
     def meet(self, place, a, b):
-        if place not in self.at:
+        if place not in self.found:
             return self._strange(place)
+        at, stream, first = self.found[place]
         self.waiting.discard(place)
-        at, stream = self.at[place], self.joined[place][1] if place in self.joined else self.streams[place]
-        if not self._closed()[at]:
+        if not self.closed[at]:
             return None
         if _is_recomputed():
             raise RuntimeError(
                 f"switches: gate {at} is not 1, and gradient checkpointing computes {place.module} again in "
                 "backward, where no gate is seen. Turn it off to set gates."
             )
-        skip = torch.ones(()) if place in self.joined else self.skip[at]
-        gates, gated = [("skip", skip), ("branch", self.branch[at])], []
-        for x, (name, gate) in zip((a, b), gates[::-1] if stream else gates):
+        shape, gated = None if a.is_nested else torch.broadcast_shapes(a.shape, b.shape), []
+        for operand, x in enumerate((a, b)):
+            name = "skip" if operand == stream else "branch"
+            gate = getattr(self, name)[at] if first or name == "branch" else torch.ones(())
+            said = f"switches: {name} gate {at} of shape {tuple(gate.shape)} at {place.module or 'the model'}, "
             try:
                 gated.append(_times(gate, x))
-                shape = torch.broadcast_shapes(a.shape, b.shape)
-                fits = torch.broadcast_shapes(gated[-1].shape, shape) == shape
-            except RuntimeError as error:
-                raise ValueError(f"{_named(name, at, gate, place)} does not go with {_kind(x)}: {error}") from error
-            if not fits:
+                made = torch.broadcast_shapes(gated[-1].shape, shape)
+            except (RuntimeError, TypeError) as error:
+                what = "a nested tensor" if x.is_nested else f"{x.dtype} of shape {tuple(x.shape)}"
+                raise ValueError(f"{said}{place.line}, does not go with {what}: {error}") from error
+            if made != shape:
                 raise ValueError(
-                    f"{_named(name, at, gate, place)} makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum "
-                    f"of {tuple(shape)} was to come. With a cache, or other inputs, gates need other shapes."
+                    f"{said}{place.line}, makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of "
+                    f"{tuple(shape)} was to come. With a cache, or other inputs, gates need other shapes."
                 )
         return gated
 
     def _strange(self, place):
         """What comes at a line of residual additions, where or when none was found."""
-        here = [at for at, known in enumerate(self.places) if known[:2] == place[:2]]
+        here = [self.closed[at] for at, known in enumerate(self.places) if known[:2] == place[:2]]
         if 0 < self.times[place.here] < place.time and here:
             raise RuntimeError(
                 f"switches: {place.module} adds for time {place.time} in one run, more often than when its additions "
                 f"were found ({place.line}). Find them with these inputs."
             )
-        closed = self._closed()
-        if not self.times[place.here] and (any(closed[at] for at in here) or (any(closed) and self._never(place))):
+        late = {*owners(f"{place.module}."), *owners(f"{place.after}.")} & {*self.never}
+        if not self.times[place.here] and (any(here) or (late and any(self.closed))):
             raise RuntimeError(
                 f"switches: {place.module or 'the model'} adds in {place.line} after {place.after or 'nothing else'}, "
                 "as it did not when its additions were found. Are layers left out by chance? Find them in evaluation "
                 "mode, or with these inputs."
             )
-
-    def _never(self, place):
-        return any(f"{path}.".startswith(f"{known}.") for path in (place.module, place.after) for known in self.never)
-
-    def _closed(self):
-        """For each gate whether it does something; gates may be set between two runs."""
-        both = self.skip, self.branch
-        try:
-            now = [(id(each), each._version, each.requires_grad) for each in both]
-        except (RuntimeError, AttributeError):  # what inference mode made has no version; a list is told of below
-            now = None
-        if now is None or self.read is None or now != self.read[0]:
-            states = zip(*(self._state(name, gates) for name, gates in zip(("skip", "branch"), both)))
-            self.read = now, [skip or branch for skip, branch in states], both
-        return self.read[1]
-
-    def _state(self, name, gates):
-        count = len(self.places)
-        if not isinstance(gates, _TENSOR):
-            raise ValueError(f"switches: {name} is a {type(gates).__name__}; expected a tensor of {count} gates.")
-        if gates.ndim == 0 or len(gates) != count:
-            raise ValueError(f"switches: {name} has shape {tuple(gates.shape)}; expected {count} gates, one a place.")
-        if _moves(gates):
-            return [True] * count
-        flat = gates.detach().reshape(count, -1)
-        if flat.isnan().any():
-            raise ValueError(f"switches: {name} is NaN at {flat.isnan().any(1).nonzero().flatten().tolist()}.")
-        return (flat != 1).any(1).tolist()
-
-
-def _named(name, at, gate, place):
-    return f"switches: {name} gate {at} of shape {tuple(gate.shape)} at {place.module or 'the model'}, {place.line},"
-
-
-def _kind(x):
-    return f"{'a nested tensor' if x.is_nested else f'{x.dtype} of shape {tuple(x.shape)}'}"
 
 
 def _moves(gates):
