@@ -19,9 +19,15 @@ from plusx.sphinx.extension import ASSETS, EXPLORE
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 LOADED = "document.querySelectorAll('.plusx-explore.px-live').length"
-TRACES = """() => document.querySelector('.px-plot').data.map(({ y, opacity, line, hoverinfo, marker }) => ({
-  y: Array.from(y ?? []), opacity: opacity ?? 1, dash: line?.dash, faint: hoverinfo === 'skip',
-  color: line?.color ?? marker?.line?.color }))"""
+# What plotly draws of the present state; then the ghosts, from bars of plotly's and from what is drawn into its picture.
+TRACES = """() => {
+  const plot = document.querySelector('.px-plot'), traces = plot.data.filter(({ mode }) => mode !== 'none');
+  const drawn = Object.values(plot._fullLayout._plots).flatMap(({ plot: layer, yaxis }) =>
+    [...layer.node().querySelectorAll('.px-ghosts > g')].map((ghost) => [ghost, ghost.firstChild]).map(([ghost, path]) => ({
+      y: [...path.getAttribute('d').matchAll(/[ML][\\d.-]+,([\\d.-]+)/g)].map(([, y]) => Math.round(yaxis.p2d(Number(y)) * 10) / 10),
+      opacity: ghost.style.opacity, dash: path.style.strokeDasharray, faint: true, color: getComputedStyle(path).stroke })));
+  return [...traces.map(({ y, opacity, hoverinfo }) => ({ y: Array.from(y ?? []), opacity, faint: hoverinfo === 'skip' })), ...drawn];
+}"""
 
 
 def curve(skip, depth, kind="relu"):
@@ -146,7 +152,7 @@ def test_the_last_states_curves_stay_until_the_next_change(page_of):
     press(page, "depth")
     assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3]])
     (ghost,) = [trace for trace in page.evaluate(TRACES) if trace["faint"]]
-    assert ghost["opacity"] < 0.5 and ghost["color"] == "#1b5693"  # of its trace
+    assert float(ghost["opacity"]) < 0.5 and ghost["color"] == "rgb(27, 86, 147)"  # of its trace
     page.locator("button[type=reset]").click()
     settle(page)
     assert curves(page) == ([[10, 11, 12, 13]], []) and errors == []
@@ -161,7 +167,7 @@ def test_a_pinned_state_stays_with_its_name(page_of):
     press(page, "depth")
     assert "pinned: skip on, depth 1" in legend.inner_text()
     assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3], [10, 11, 12, 13]])
-    assert [trace["dash"] for trace in page.evaluate(TRACES)][1:] == [None, "dot"]
+    assert [trace.get("dash") for trace in page.evaluate(TRACES)][1:] == ["none", "3px, 3px"]
     pin.click()
     assert curves(page)[1] == [[0, 1, 2, 3]] and "pinned" not in legend.inner_text()
     assert errors == []
@@ -246,7 +252,7 @@ def test_a_change_moves_unless_the_reader_wants_none(page_of):
     page, _ = page_of(curve, **CONTROLS)
     press(page, "depth")
     path = "getComputedStyle(document.querySelector('.scatterlayer path.js-line')).transitionDuration"
-    assert page.evaluate(path) == "0.2s, 0.2s"
+    assert page.evaluate(path) == "0.12s, 0.12s"
     press(page, "depth")
     moving = "document.getAnimations().filter((a) => a.effect.target.matches('.js-line')).length"
     assert page.evaluate(moving) > 0
