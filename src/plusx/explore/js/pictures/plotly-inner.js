@@ -104,6 +104,11 @@ export function move(plotly, plot, leaves, next, palette) {
     if (index === "shapes") changes.shapes ??= painted({ shapes: next.layout.shapes }, palette()).shapes;
     else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [.../** @type {any} */ (value)] : value;
   }
+  for (const key of Object.keys(changes)) {
+    const { type, _id } = _fullLayout[key.split(".")[0]];
+    // plotly leaves a label where it is whose text stays, and yet places it by what is written beside it.
+    if (type === "log") for (const node of plot.querySelectorAll(`.${_id}tick`)) node.remove();
+  }
   const rescaled = Object.keys(changes).some((key) => key.endsWith("range")); // which draws the traces as well
   plot.classList.toggle("px-moves", !rescaled);
   if (!rescaled) {
