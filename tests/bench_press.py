@@ -242,3 +242,60 @@ def test_a_press_beside_what_people_write_by_hand(ways, open_page):
         for other in ("before", "plotly.js by hand"):
             if old := costs.get(f"{other}, axes {axes}"):
                 print(f"  axes {axes}, of {other}: cpu {cpu / old[0]:.2f}, paint {paint / old[1]:.2f}")
+
+
+# The same states by hand: a slider of its own, over the control with most values, whose figures plotly draws anew.
+HAND = """([root, at]) => {
+  const { explorer } = root;
+  const plot = document.createElement('div'), input = document.createElement('input');
+  plot.style = 'position: fixed; inset: 0 auto auto 0; width: 720px; height: 400px; background: #fff; z-index: 9999';
+  Object.assign(input, { type: 'range', min: 0, max: explorer.controls[at].labels.length - 1, value: explorer.state()[at] });
+  document.body.append(plot);
+  input.addEventListener('input', () => {
+    const state = explorer.state();
+    state[at] = Number(input.value);
+    const { data, layout } = explorer.source.figure(state);
+    Plotly.react(plot, data, layout, { displayModeBar: false });
+  });
+  return input;
+}"""
+
+
+def other_value(root, at):
+    """What is to be pressed to change a control, a radio's next one."""
+    return root.locator(f"[data-control='{at}']:not([type=radio]:checked)").first.element_handle()
+
+
+def test_a_press_of_the_books_dearest_ten(site_url, open_page):
+    """Ours also draws the state before, the words, the link and the diagram; by hand only the figure."""
+    found = {}
+    for chapter in EXPLORING:
+        page, _, _ = open_page("about:blank", solid=False)
+        page.add_init_script(WATCH)
+        page.goto(f"{site_url}/{chapter}")
+        ready(page)
+        take_over(page)
+        for root in page.locator(".plusx-explore:not([data-drawn], [data-bundle=gl3d], .px-scene *)").all():
+            counts = root.evaluate("root => root.explorer.controls.map(({ labels }) => labels.length)")
+            at = counts.index(max(counts))
+            presses = Presses(page)
+            for _ in range(5):
+                presses.press(other_value(root, at), 1)
+            found[statistics.median(presses.cpu[2:]), chapter, root.get_attribute("id")] = at
+        page.close()
+    print()
+    for cpu, chapter, own in sorted(found, reverse=True)[:10]:
+        at = found[cpu, chapter, own]
+        page, _, _ = open_page("about:blank", solid=False)
+        page.add_init_script(WATCH)
+        page.goto(f"{site_url}/{chapter}")
+        ready(page)
+        take_over(page)
+        root = page.locator(f"#{own}")
+        hand, by_hand, presses = page.evaluate_handle(HAND, [root.element_handle(), at]), Presses(page), Presses(page)
+        for _ in range(9):
+            presses.press(other_value(root, at), 1)
+            by_hand.press(hand, 1)
+        (ours, painted), (theirs, late) = presses.say(own, 40), by_hand.say("  plotly.js by hand", 40)
+        print(f"  {'':40} ours / by hand: cpu {ours / theirs:.2f}, paint {painted / late:.2f}")
+        page.close()

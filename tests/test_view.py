@@ -176,7 +176,7 @@ def test_a_pinned_state_stays_with_its_name(page_of):
     press(page, "depth")
     assert "pinned: skip on, depth 1" in legend.inner_text()
     assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3], [10, 11, 12, 13]])
-    assert [trace.get("dash") for trace in page.evaluate(TRACES)][1:] == ["none", "3px, 3px"]
+    assert [trace.get("dash") for trace in page.evaluate(TRACES)][1:] == ["none", "3, 3"]
     pin.click()
     assert curves(page)[1] == [[0, 1, 2, 3]] and "pinned" not in legend.inner_text()
     assert errors == []
