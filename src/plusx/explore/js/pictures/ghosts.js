@@ -127,7 +127,7 @@ export function hulls(layout, traces) {
  */
 function shape(tag, looks, d) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  if (d) node.setAttribute("d", d);
+  if (d !== undefined) node.setAttribute("d", d);
   for (const [key, value] of Object.entries(looks)) node.style.setProperty(key, String(value));
   return node;
 }

@@ -117,5 +117,5 @@ export function move(plotly, plot, leaves, next, palette) {
     _fullLayout._rehover?.();
   }
   if (Object.keys(changes).length) plotly.relayout(plot, changes);
-  else plot.emit("plotly_afterplot");
+  if (!rescaled) plot.emit("plotly_afterplot"); // as plotly does for more than shapes
 }
