@@ -5,7 +5,6 @@ explorers. BEFORE=REVISION measures the script of an older revision as well. Not
 """
 
 import base64
-import html
 import itertools
 import json
 import os
@@ -69,7 +68,8 @@ def ours(fixed, script):
     budget = DEFAULT._replace(kilobytes=2000)
     body = fragment(Explorer(stack, bind(stack, controls), budget))
     return (
-        f'<link rel="stylesheet" href="{script}.css"><script defer src="{script}.js" data-plotly="plotly.min.js"></script>'
+        f'<link rel="stylesheet" href="{script}.css">'
+        f'<script defer src="{script}.js" data-plotly="plotly.min.js"></script>'
         f"<body><h1>Ours</h1>{body}"
     )
 
@@ -85,7 +85,8 @@ BY_HAND = """<body><h1>By hand</h1><p id="title"></p><div id="plot" style="heigh
 const sizes = [%(sizes)s], titles = %(titles)s, points = %(points)d, units = %(units)d;
 const values = new Float32Array(Uint8Array.from(atob("%(data)s"), (letter) => letter.charCodeAt(0)).buffer);
 const x = Array.from({ length: points }, (_, i) => i), one = (id) => document.getElementById(id);
-const state = () => [one("depth").selectedIndex, one("kind").selectedIndex, Number(one("skip").checked), Number(one("gain").value)];
+const chosen = (id) => one(id).selectedIndex;
+const state = () => [chosen("depth"), chosen("kind"), Number(one("skip").checked), Number(one("gain").value)];
 const at = () => state().reduce((sum, index, i) => sum * sizes[i] + index, 0);
 const row = (i) => values.subarray((at() * units + i) * points, (at() * units + i + 1) * points);
 </script>%(rest)s"""
@@ -95,7 +96,8 @@ const draw = () => {
   one("title").textContent = titles[at()];
   const data = Array.from({ length: units }, (_, i) => ({ x, y: row(i), mode: "lines" }));
   const layout = { showlegend: false, margin: { l: 66, r: 16, t: 12, b: 48 },
-    xaxis: { title: { text: "place" }, ...range([0, points - 1]) }, yaxis: { title: { text: "value" }, ...range([-42, 42]) } };
+    xaxis: { title: { text: "place" }, ...range([0, points - 1]) },
+    yaxis: { title: { text: "value" }, ...range([-42, 42]) } };
   Plotly.react("plot", data, layout, { displayModeBar: false, responsive: true });
 };
 for (const id of ["depth", "kind", "skip", "gain"]) one(id).addEventListener("input", draw);
@@ -106,7 +108,8 @@ const range = (start, end) => (%(fixed)s ? new Bokeh.Range1d({ start, end }) : n
 const columns = () => ({ x, ...Object.fromEntries(Array.from({ length: units }, (_, i) => [`y${i}`, row(i)])) });
 const source = new Bokeh.ColumnDataSource({ data: columns() });
 const doc = new Bokeh.Document();
-const plot = new Bokeh.Plot({ height: 400, sizing_mode: "stretch_width", x_range: range(0, points - 1), y_range: range(-42, 42),
+const plot = new Bokeh.Plot({ height: 400, sizing_mode: "stretch_width",
+  x_range: range(0, points - 1), y_range: range(-42, 42),
   x_scale: new Bokeh.LinearScale(), y_scale: new Bokeh.LinearScale() });
 plot.add_layout(new Bokeh.LinearAxis({ axis_label: "place" }), "below");
 plot.add_layout(new Bokeh.LinearAxis({ axis_label: "value" }), "left");
@@ -140,10 +143,12 @@ def by_hand(fixed, rest):
 WATCH = """(() => {
   window.changes = [];
   const { stroke } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.stroke = function (...all) { changes.push(performance.now()); return stroke.apply(this, all); };
+  CanvasRenderingContext2D.prototype.stroke = function (...all) {
+    changes.push(performance.now());
+    return stroke.apply(this, all);
+  };
   addEventListener('DOMContentLoaded', () => new MutationObserver((all) => {
     changes.push(performance.now());
-    if (window.first === undefined && document.querySelector('.scatterlayer path, .px-still svg')) window.first = performance.now();
   }).observe(document, { subtree: true, childList: true, attributeFilter: ['d'] }));
 })()"""
 PRESS = """async ([input, step]) => {
@@ -249,7 +254,8 @@ HAND = """([root, at]) => {
   const { explorer } = root;
   const plot = document.createElement('div'), input = document.createElement('input');
   plot.style = 'position: fixed; inset: 0 auto auto 0; width: 720px; height: 400px; background: #fff; z-index: 9999';
-  Object.assign(input, { type: 'range', min: 0, max: explorer.controls[at].labels.length - 1, value: explorer.state()[at] });
+  const max = explorer.controls[at].labels.length - 1;
+  Object.assign(input, { type: 'range', min: 0, max, value: explorer.state()[at] });
   document.body.append(plot);
   input.addEventListener('input', () => {
     const state = explorer.state();

@@ -21,14 +21,17 @@ from plusx.sphinx.extension import ASSETS, EXPLORE
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 LOADED = "document.querySelectorAll('.plusx-explore.px-live').length"
-# What plotly draws of the present state; then the ghosts, from bars of plotly's and from what is drawn into its picture.
+# What plotly draws of the present state; then the ghosts, bars of plotly's and what is drawn into its picture.
 TRACES = """() => {
   const plot = document.querySelector('.px-plot'), traces = plot.data.filter(({ mode }) => mode !== 'none');
   const drawn = Object.values(plot._fullLayout._plots).flatMap(({ plot: layer, yaxis }) =>
-    [...layer.node().querySelectorAll('.px-ghosts > g')].map((ghost) => [ghost, ghost.firstChild]).map(([ghost, path]) => ({
-      y: [...path.getAttribute('d').matchAll(/[ML][\\d.-]+,([\\d.-]+)/g)].map(([, y]) => Math.round(yaxis.p2d(Number(y)) * 10) / 10),
-      opacity: ghost.style.opacity, dash: path.style.strokeDasharray, faint: true, color: getComputedStyle(path).stroke })));
-  return [...traces.map(({ y, opacity, hoverinfo }) => ({ y: Array.from(y ?? []), opacity, faint: hoverinfo === 'skip' })), ...drawn];
+    [...layer.node().querySelectorAll('.px-ghosts > g')].map((ghost) => {
+      const path = ghost.firstChild, places = path.getAttribute('d').matchAll(/[ML][\\d.-]+,([\\d.-]+)/g);
+      return { y: [...places].map(([, y]) => Math.round(yaxis.p2d(Number(y)) * 10) / 10), faint: true,
+        opacity: ghost.style.opacity, dash: path.style.strokeDasharray, color: getComputedStyle(path).stroke };
+    }));
+  const own = traces.map(({ y, hoverinfo }) => ({ y: Array.from(y ?? []), faint: hoverinfo === 'skip' }));
+  return [...own, ...drawn];
 }"""
 
 # Texts and paths, and where each lies; ticks in the order of their texts.
@@ -312,7 +315,9 @@ def test_what_is_moved_is_what_plotly_draws_anew(page_of, kind):
         assert len(moved) == len(fresh)
         for one, other in zip(moved, fresh):
             assert NUMBER.sub("", one) == NUMBER.sub("", other)
-            assert [float(n) for n in NUMBER.findall(one)] == pytest.approx([float(n) for n in NUMBER.findall(other)], abs=0.1)
+            assert [float(n) for n in NUMBER.findall(one)] == pytest.approx(
+                [float(n) for n in NUMBER.findall(other)], abs=0.1
+            )
         page.evaluate("window.redrawn = 0")
         assert redrawn == 0
     assert errors == []

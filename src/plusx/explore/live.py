@@ -57,7 +57,7 @@ class Live(anywidget.AnyWidget):
 
     @classmethod
     def check(cls, controls: tuple[Control, ...]):
-        """Refuse names of controls that every widget has, also where none is made: a page and a notebook take the same."""
+        """Refuse names of controls that every widget has, also for a page: it and a notebook take the same."""
         for control in controls:
             if control.name == "self" or hasattr(cls, control.name):
                 raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
