@@ -46,7 +46,7 @@ captions: browser book
 	@$(BIN)/python tests/captions.py
 
 bench: browser book .venv/peers
-	$(BIN)/pytest -q -s tests/bench.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py \
+	$(BIN)/pytest -q -s tests/bench.py tests/bench_press.py tests/bench_lesions.py tests/bench_layer.py tests/bench_train.py \
 		tests/bench_evidence.py tests/bench_gates.py tests/bench_xray.py
 
 # Lighthouse measures time, so it has the machine to itself.

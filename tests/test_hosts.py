@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from browser import ROOT, QuietHandler, serve
+from browser import PLAYGROUND, ROOT, QuietHandler, serve
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from test_offline import KEPT, copied, use  # noqa: F401
@@ -136,3 +136,40 @@ def test_one_page_of_two_with_explorers_of_one_name_is_refused(monkeypatch):
     with pytest.raises(ExtensionError, match="index, with all that it holds, has two explorers called 'slope'"):
         extension._check_ids(SimpleNamespace(), document, "index")
     extension._check_ids(SimpleNamespace(), nodes.container("", nodes.raw("", tag, format="html")), "index")
+
+
+class Plain(QuietHandler):
+    """A host that takes scripts for text."""
+
+    def guess_type(self, path):
+        return "text/plain" if path.endswith(".js") else super().guess_type(path)
+
+
+def test_a_host_that_sends_scripts_as_text_is_named_and_not_tried_again(site, open_page):
+    with serve(site, Plain) as url:
+        page, _, _ = open_page(f"{url}/{PLAYGROUND}", solid=False)
+        page.click(".plusx-playground .pn-load")
+        page.wait_for_selector(".px-message:has-text('did not load')")
+        said = page.locator(".plusx-playground .px-message").first.inner_text()
+    assert "This host sends scripts as text/plain" in said and "ry again" not in said and ".." not in said
+
+
+def test_in_a_frame_of_a_course_without_storage_nothing_is_promised_and_nothing_raises(site_url, tmp_path, launch):
+    frame = f'<iframe sandbox="allow-scripts allow-forms" width="1200" height="800" src="{site_url}/CHAPTER"></iframe>'
+    for name in ("chapters/05-degradation.html", PLAYGROUND):
+        (tmp_path / "course.html").write_text(f"<!doctype html>{frame.replace('CHAPTER', name)}")
+        with serve(tmp_path) as course:
+            page, errors = launch(False).new_page(), []
+            page.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
+            page.goto(f"{course}/course.html")
+            inner = page.frame_locator("iframe")
+            if name == PLAYGROUND:
+                inner.locator(".pn-load").wait_for(state="hidden")
+            else:
+                inner.locator(".px-choices summary").first.click()
+                assert "until you leave this page" in inner.locator(".px-told").first.inner_text()
+                before = inner.locator("html").get_attribute("data-mode")
+                inner.locator(".theme-switch-button").first.click()
+                assert inner.locator("html").get_attribute("data-mode") != before
+            page.close()
+        assert errors == []

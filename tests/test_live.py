@@ -7,12 +7,15 @@ import xml.etree.ElementTree as ET
 
 import IPython.display
 import ipywidgets
+import nbformat
 import numpy as np
 import pytest
 import traitlets
 from browser import ROOT
 from decoding import assert_same, decode_bytes
 from IPython.core.formatters import DisplayFormatter
+from nbconvert import MarkdownExporter
+from traitlets.config import Config
 
 from plusx.explore import ExploreError, explore
 from plusx.explore.controls import bind
@@ -124,11 +127,14 @@ def test_what_the_page_for_other_books_links_follows(monkeypatch):
     assert namespace["play"].value == 5
 
 
-def test_a_control_that_would_hide_a_part_of_every_widget_is_refused():
+def test_a_control_that_would_hide_a_part_of_every_widget_is_refused(monkeypatch):
     for name in ("layout", "computed", "observe"):
         function = eval(f"lambda {name}: scene(True, 'relu', 1, 0)")
         with pytest.raises(ExploreError, match=f"every widget has a '{name}' of its own. Rename that control"):
             lively(function, **{name: [1, 2]})
+        with monkeypatch.context() as static, pytest.raises(ExploreError, match=f"has a '{name}' of its own"):
+            static.setenv("PLUSX_EXPLORE", "static")
+            explore(**{name: [1, 2]})(function)
 
 
 def test_labels_are_text_never_markup():
@@ -162,10 +168,17 @@ def display(monkeypatch):
     def display(function, **controls):
         shown = []
         monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
-        monkeypatch.setattr(IPython.display, "display", lambda each, raw=False: shown.append(each))
+        monkeypatch.setattr(IPython.display, "display", lambda each, **how: shown.append((each, how)))
         explore(**controls)(function)
-        widget, aside = shown
+        (widget, _), (aside, how) = shown
         bundle, _ = DisplayFormatter().format(widget)
+        shown = [(bundle, {}), (aside, how["metadata"])]
+        given = [nbformat.v4.new_output("display_data", each, metadata=said) for each, said in shown]
+        cell = nbformat.v4.new_code_cell("f()", outputs=given)
+        leaves = {"enabled": True, "remove_single_output_tags": {"px-kept"}}
+        exporter = MarkdownExporter(config=Config(TagRemovePreprocessor=leaves))
+        text, _ = exporter.from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+        assert bundle["text/html"].splitlines()[0] in text and "px-kept" not in text
         assert bundle["text/html"] in aside["text/html"] and aside["text/plain"] == ""
         assert bundle.keys() == {WIDGET, "text/html", "text/plain"}
         return bundle

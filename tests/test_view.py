@@ -1,9 +1,11 @@
 """Explorers on a small page: ghosts and pins, the diagram, what a kernel answers, and faults that once were there."""
 
 import base64
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import plotly
 import pytest
 import torch
@@ -19,9 +21,25 @@ from plusx.sphinx.extension import ASSETS, EXPLORE
 
 PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 LOADED = "document.querySelectorAll('.plusx-explore.px-live').length"
-TRACES = """() => document.querySelector('.px-plot').data.map(({ y, opacity, line, hoverinfo, marker }) => ({
-  y: Array.from(y ?? []), opacity: opacity ?? 1, dash: line?.dash, faint: hoverinfo === 'skip',
-  color: line?.color ?? marker?.line?.color }))"""
+# What plotly draws of the present state; then the ghosts, bars of plotly's and what is drawn into its picture.
+TRACES = """() => {
+  const plot = document.querySelector('.px-plot'), traces = plot.data.filter(({ mode }) => mode !== 'none');
+  const drawn = Object.values(plot._fullLayout._plots).flatMap(({ plot: layer, yaxis }) =>
+    [...layer.node().querySelectorAll('.px-ghosts > g')].map((ghost) => {
+      const path = ghost.firstChild, places = path.getAttribute('d').matchAll(/[ML][\\d.-]+,([\\d.-]+)/g);
+      return { y: [...places].map(([, y]) => Math.round(yaxis.p2d(Number(y)) * 10) / 10), faint: true,
+        opacity: ghost.style.opacity, dash: path.style.strokeDasharray, color: getComputedStyle(path).stroke };
+    }));
+  const own = traces.map(({ y, hoverinfo }) => ({ y: Array.from(y ?? []), faint: hoverinfo === 'skip' }));
+  return [...own, ...drawn];
+}"""
+
+# Texts and paths, and where each lies; ticks in the order of their texts.
+PICTURE = """() => [...document.querySelectorAll('.px-plot .main-svg :is(path, text)')].map((node) => [
+    node.closest('[class*=tick], .gridlayer') ? `tick ${node.textContent}` : 'drawn', node.textContent,
+    ...['d', 'transform', 'x', 'y'].map((name) => node.getAttribute(name) ?? '')].join(' '))
+  .map((text, i) => (text.startsWith('tick') ? text : `${1000 + i} ${text}`)).sort()"""
+NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?")
 
 
 def curve(skip, depth, kind="relu"):
@@ -146,7 +164,7 @@ def test_the_last_states_curves_stay_until_the_next_change(page_of):
     press(page, "depth")
     assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3]])
     (ghost,) = [trace for trace in page.evaluate(TRACES) if trace["faint"]]
-    assert ghost["opacity"] < 0.5 and ghost["color"] == "#1b5693"  # of its trace
+    assert float(ghost["opacity"]) < 0.5 and ghost["color"] == "rgb(27, 86, 147)"  # of its trace
     page.locator("button[type=reset]").click()
     settle(page)
     assert curves(page) == ([[10, 11, 12, 13]], []) and errors == []
@@ -161,7 +179,7 @@ def test_a_pinned_state_stays_with_its_name(page_of):
     press(page, "depth")
     assert "pinned: skip on, depth 1" in legend.inner_text()
     assert curves(page) == ([[0, 2, 4, 6]], [[0, 1, 2, 3], [10, 11, 12, 13]])
-    assert [trace["dash"] for trace in page.evaluate(TRACES)][1:] == [None, "dot"]
+    assert [trace.get("dash") for trace in page.evaluate(TRACES)][1:] == ["none", "3, 3"]
     pin.click()
     assert curves(page)[1] == [[0, 1, 2, 3]] and "pinned" not in legend.inner_text()
     assert errors == []
@@ -246,12 +264,63 @@ def test_a_change_moves_unless_the_reader_wants_none(page_of):
     page, _ = page_of(curve, **CONTROLS)
     press(page, "depth")
     path = "getComputedStyle(document.querySelector('.scatterlayer path.js-line')).transitionDuration"
-    assert page.evaluate(path) == "0.2s, 0.2s"
+    assert page.evaluate(path) == "0.12s, 0.12s"
     press(page, "depth")
     moving = "document.getAnimations().filter((a) => a.effect.target.matches('.js-line')).length"
     assert page.evaluate(moving) > 0
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(path) == "0s"
+
+
+def free(skip, scale, kind):
+    """Lines, dots, gaps and bars on axes that plotly chooses."""
+    x = np.arange(1, 9.0)
+    y = scale * (x**2 + (30 if skip else 0))
+    gap = np.where(x == 4, np.nan, y / 2)
+    traces = dict(
+        lines=[dict(x=x, y=y, mode="lines"), dict(x=x, y=gap, mode="lines", line=dict(dash="dash"))],
+        dots=[dict(x=x, y=y), dict(x=x, y=-gap, mode="markers", marker=dict(symbol="square", size=9))],
+        names=[dict(x=[f"n{i:g}" for i in x], y=y, mode="lines")],
+        bars=[dict(type="bar", x=["p", "q", "r"], y=y[:3] - scale), dict(type="bar", x=["p", "q", "r"], y=y[2:5])],
+        log=[dict(x=x, y=y, mode="lines+markers"), dict(x=x, y=gap - scale, mode="lines")],
+    )[kind]
+    axis = dict(title="y", type="log") if kind == "log" else dict(title="y")
+    return dict(data=traces, layout=dict(title=f"{skip} {scale} {kind}", xaxis=dict(title="x"), yaxis=axis))
+
+
+@pytest.mark.parametrize("kind", ["lines", "dots", "names", "bars", "log"])
+def test_what_is_moved_is_what_plotly_draws_anew(page_of, kind):
+    """Also where plotly chooses the axes: after each press nothing is drawn anew, and drawing anew changes nothing."""
+
+    def moving(skip, scale):
+        return free(skip, scale, kind)
+
+    page, errors = page_of(moving, skip=True, scale=[1e-6, 1, 2, 30, 4e4, 5e6])
+    page.set_default_timeout(20_000)
+    press(page, "scale")  # bars leave a ghost that is plotly's
+    page.evaluate("""() => {
+      const { react } = Plotly;
+      window.redrawn = 0;
+      Plotly.react = (...all) => { window.redrawn += 1; return react(...all); }; }""")
+    for name in ("skip", "scale", "scale", "skip", "scale", "scale"):
+        press(page, name)
+        moved, redrawn = page.evaluate(PICTURE), page.evaluate("window.redrawn")
+        page.evaluate("""() => {
+          const { picture } = document.querySelector('.plusx-explore').explorer;
+          Plotly.purge(picture.plot);
+          picture.repaint(); }""")
+        settle(page)
+        assert page.evaluate("window.redrawn") == redrawn + 1
+        fresh = page.evaluate(PICTURE)
+        assert len(moved) == len(fresh)
+        for one, other in zip(moved, fresh):
+            assert NUMBER.sub("", one) == NUMBER.sub("", other)
+            assert [float(n) for n in NUMBER.findall(one)] == pytest.approx(
+                [float(n) for n in NUMBER.findall(other)], abs=0.1
+            )
+        page.evaluate("window.redrawn = 0")
+        assert redrawn == 0
+    assert errors == []
 
 
 # ---- the buttons ----------------------------------------------------------------------------------------------------

@@ -217,6 +217,15 @@ SCRIPTS = [
         r'localStorage\.getItem\("theme"\) \|\| "auto"',
         'localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
     ),
+    # In a frame of another site it may not be asked, by the theme's scripts neither; there nothing is kept.
+    Edit(
+        "storage that may not be asked",
+        r"(?=document\.documentElement\.dataset\.mode = localStorage)",
+        'for (const name of ["localStorage", "sessionStorage"]) try { window[name].length; } catch {\n'
+        "      const none = { getItem: () => null, setItem() {}, removeItem() {} };\n"
+        "      Object.defineProperty(window, name, { value: none });\n"
+        "    }\n    ",
+    ),
 ]
 # What a page must hold to have a use for a script: each costs a phone a request before its first view.
 UNUSED = {

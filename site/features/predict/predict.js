@@ -72,7 +72,9 @@ function choices(box) {
     const answers = measured.map((each) => answer(each.words)).join(" and ");
     const agreed = measured.length > 1 ? "Yours is one of them." : "As you predicted.";
     const compared = mine.isRight ? agreed : `You predicted ${answer(mine.words)}.`;
-    words.textContent = seen ? `Measured: ${answers}. ${compared}` : "Your prediction is kept, in this browser only.";
+    const isKept = stored()?.[name] === mine.words;
+    const where = isKept ? "Your prediction is kept, in this browser only." : "Your prediction is here until you leave this page.";
+    words.textContent = seen ? `Measured: ${answers}. ${compared}` : where;
   }
 
   box.addEventListener("click", ({ target }) => {

@@ -46,14 +46,15 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
     """
 
     def decorate(function) -> Explorer:
+        from .live import Live  # with anywidget and ipywidgets
+
         explorer = Explorer(function, bind(function, abbreviations), budget)
+        Live.check(explorer.controls)
         if os.environ.get("PLUSX_EXPLORE") == "static":
             from IPython.display import HTML, display
 
             display(HTML(fragment(explorer)))
         else:
-            from .live import Live  # with anywidget and ipywidgets
-
             explorer.widget = Live(explorer)
             show(explorer.widget)
         return explorer

@@ -55,11 +55,16 @@ class Live(anywidget.AnyWidget):
     computed: dict[tuple[int, ...], bytes] = {}
     kept: dict[str, str] = {}
 
-    def __init__(self, explorer: Explorer):
-        self.explorer, self.computed = explorer, {}
-        for control in explorer.controls:
-            if control.name == "self" or hasattr(Live, control.name):
+    @classmethod
+    def check(cls, controls: tuple[Control, ...]):
+        """Refuse names of controls that every widget has, also for a page: it and a notebook take the same."""
+        for control in controls:
+            if control.name == "self" or hasattr(cls, control.name):
                 raise ExploreError(f"explore: every widget has a '{control.name}' of its own. Rename that control.")
+
+    def __init__(self, explorer: Explorer):
+        self.check(explorer.controls)
+        self.explorer, self.computed = explorer, {}
         self.add_traits(**{control.name: Choice(control) for control in explorer.controls})
         tag = opening("explore", data_name=explorer.name)
         try:

@@ -59,7 +59,8 @@ def show(widget):
 
     display(widget)
     page = f'<style>{_STYLE}</style>\n<div class="px-kept" style="display: none">\n{widget.kept["text/html"]}\n</div>'
-    display({"text/html": page, "text/plain": ""}, raw=True)
+    # By the tag a converter leaves it out, where the page that it makes keeps no styles.
+    display({"text/html": page, "text/plain": ""}, raw=True, metadata={"tags": ["px-kept"]})
 
 
 def saved(explorer: Explorer, start: tuple[str, dict] | ExploreError) -> dict[str, str]:

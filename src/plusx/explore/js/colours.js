@@ -6,6 +6,9 @@ import { isTree } from "./trees.js";
 
 const NAMES = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid", "page"];
 
+/** @param {string} colour */
+export const inCss = (colour) => (NAMES.includes(colour) ? `var(--px-${colour})` : colour);
+
 /** @param {string} key */
 const isColour = (key) => /colou?r(way|scale|s)?$/.test(key); // as `coloured` in figures.py
 

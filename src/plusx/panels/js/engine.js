@@ -55,6 +55,9 @@ export class Remote {
   }
 }
 
+/** @param {URL} address as what a file is sent, "" if it does not come: a browser tells its console alone */
+const typeOf = (address) => fetch(address).then(({ headers }) => headers.get("content-type") ?? "", () => "");
+
 /**
  * onnxruntime-web in a worker; the engine's `end` stops it.
  * @param {string} script of the worker, beside this one
@@ -67,11 +70,15 @@ export function loadWorker(script, files, progress) {
   const engine = new Remote((question) => worker.postMessage(question));
   engine.end = () => worker.terminate();
   return new Promise((resolve, reject) => {
-    const give = (/** @type {string} */ error) => {
+    const give = (/** @type {string} */ error, final = false) => {
       worker.terminate();
-      reject(new Error(error));
+      reject(Object.assign(new Error(error), { final }));
     };
-    worker.onerror = (event) => give(event.message || "The worker did not start");
+    worker.onerror = async (event) => {
+      const type = event.message ? "" : await typeOf(new URL(script, /** @type {URL} */ (here)));
+      if (type && !type.includes("javascript")) give(`This host sends scripts as ${type}, which no browser starts as a worker`, true);
+      else give(event.message || "The worker did not start");
+    };
     worker.onmessage = ({ data }) => {
       if (data.id !== undefined) engine.answered(data.id, data.error, () => data.seen);
       else if (data.error) give(data.error);

@@ -34,6 +34,7 @@ export class Panel {
     if (this.engine) return;
     this.cannot = "";
     if (location.protocol === "file:") this.cannot = "This page was opened from disk, where a browser starts no worker";
+    else if (origin === "null") this.cannot = "This page is shown in a frame that may start no worker: open it by itself";
     else if (typeof WebAssembly !== "object") this.cannot = "This browser has no WebAssembly";
     this.files = files;
     const bytes = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
@@ -48,7 +49,8 @@ export class Panel {
     try {
       this.engine = await loadWorker(script, this.files, (share) => (this.progress.value = share));
     } catch (error) {
-      this.say(`${what} did not load: ${error.message}. Try again, or ${instead}, which need no loading.`);
+      const said = error.message.replace(/\.$/, "");
+      this.say(`${what} did not load: ${said}. ${error.final ? "Here you can" : "Try again, or"} ${instead}, which need no loading.`);
       return false;
     } finally {
       this.load.disabled = false;

@@ -36,6 +36,11 @@ const MOVABLE = {
   },
 };
 
+const TIED = ["autorange", "matches", "scaleanchor", "rangemode", "constrain", "rangebreaks"];
+
+/** @param {any} axis whether plotly chooses where it begins and ends */
+export const isFree = (axis) => !axis?.range;
+
 /**
  * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
  * in axes' names and ranges.
@@ -48,12 +53,13 @@ export function moves(drawn, next) {
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
   const isPlain = (/** @type {any} */ trace) =>
     (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
-  if (!axes.every((axis) => layout[axis].range) || !data.every(isPlain)) return null;
+  const free = axes.filter((axis) => isFree(layout[axis]));
+  if (free.some((axis) => TIED.some((key) => key in layout[axis])) || !data.every(isPlain)) return null;
   const isMove = (/** @type {Difference} */ { path: [part, index, key, ...rest], value, before }) => {
     if (part === "layout" && /^[xy]axis/.test(String(index))) {
       return key === "range" || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
     }
-    if (part === "layout") return index === "shapes";
+    if (part === "layout") return index === "shapes" && !free.length;
     if (key === undefined || rest.length) return false;
     return MOVABLE[data[index].type ?? "scatter"][key]?.(value, before, data[index]);
   };
@@ -67,11 +73,15 @@ export function moves(drawn, next) {
  * @param {any} plot plotly's node
  * @param {Difference[]} leaves
  * @param {any} next
- * @param {import("../colours.js").Palette} palette
+ * @param {() => import("../colours.js").Palette} palette
  */
 export function move(plotly, plot, leaves, next, palette) {
   const { data, calcdata, _fullData, _fullLayout } = plot;
   const ofTraces = leaves.filter(({ path }) => path[0] === "data");
+  const free = Object.keys(next.layout).filter((key) => /^[xy]axis/.test(key) && isFree(next.layout[key]));
+  const ends = (/** @type {string} */ axis) =>
+    JSON.stringify(_fullLayout[axis]._traceIndices.map((/** @type {number} */ i) => _fullData[i]._extremes?.[_fullLayout[axis]._id]));
+  const before = free.map(ends);
   for (const { path: [, index, key], value } of ofTraces) {
     data[index][key] = _fullData[index][key] = value;
   }
@@ -87,15 +97,25 @@ export function move(plotly, plot, leaves, next, palette) {
   for (const subplot of Object.values(_fullLayout._plots)) {
     for (const { crossTraceCalc } of types) crossTraceCalc?.(plot, subplot);
   }
-  for (const { plot: draw } of _fullLayout._basePlotModules) draw(plot);
-  for (const { name, style } of types) if (name !== "scatter") style(plot); // a scatter's plot has styled it
-  _fullLayout._rehover?.();
   /** @type {Record<string, any>} */
-  const changes = {};
+  const changes = Object.fromEntries(free.filter((axis, i) => ends(axis) !== before[i]).map((axis) => [`${axis}.autorange`, true]));
   for (const { path: [part, index, ...rest], value } of leaves) {
     if (part !== "layout") continue;
-    if (index === "shapes") changes.shapes ??= painted({ shapes: next.layout.shapes }, palette).shapes;
+    if (index === "shapes") changes.shapes ??= painted({ shapes: next.layout.shapes }, palette()).shapes;
     else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [.../** @type {any} */ (value)] : value;
   }
+  for (const key of Object.keys(changes)) {
+    const { type, _id } = _fullLayout[key.split(".")[0]];
+    // plotly leaves a label where it is whose text stays, and yet places it by what is written beside it.
+    if (type === "log") for (const node of plot.querySelectorAll(`.${_id}tick`)) node.remove();
+  }
+  const rescaled = Object.keys(changes).some((key) => key.endsWith("range")); // which draws the traces as well
+  plot.classList.toggle("px-moves", !rescaled);
+  if (!rescaled) {
+    for (const { plot: draw } of _fullLayout._basePlotModules) draw(plot);
+    for (const { name, style } of types) if (name !== "scatter") style(plot); // a scatter's plot has styled it
+    _fullLayout._rehover?.();
+  }
   if (Object.keys(changes).length) plotly.relayout(plot, changes);
+  if (!rescaled) plot.emit("plotly_afterplot"); // as plotly does for more than shapes
 }

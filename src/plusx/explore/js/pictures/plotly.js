@@ -4,7 +4,7 @@ import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
 import { ours } from "../ours.js";
 import { tables } from "../tables.js";
-import { ghosts, isGrouped, slotOf, speaks } from "./ghosts.js";
+import { ghosts, hulls, isGrouped, isPlain, place, slotOf, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
 /** @typedef {import("../sources.js").Source} Source */
@@ -54,6 +54,8 @@ export class Plotted {
   stale = false;
   failed = false;
   frame = 0;
+  /** @type {any[]} the ghosts that are drawn into plotly's picture */
+  faint = [];
 
   /**
    * @param {HTMLElement} root
@@ -121,7 +123,9 @@ export class Plotted {
       trace.type === "bar" && isGrouped(layout) ? { ...trace, offsetgroup: slotOf(data, i) } : trace,
     );
     const faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
-    return { data: [...own, ...faint], layout };
+    this.faint = faint.filter((ghost) => isPlain(layout, ghost));
+    const rest = faint.filter((ghost) => !this.faint.includes(ghost));
+    return { data: [...own, ...hulls(layout, [...data, ...this.faint]), ...rest], layout };
   }
 
   draw() {
@@ -135,7 +139,7 @@ export class Plotted {
     const next = this.composed(view);
     const leaves = this.drawn && this.plotly.version === understood ? moves(this.drawn, next) : null;
     try {
-      if (leaves) move(this.plotly, this.plot, leaves, next, paletteOf(this.root));
+      if (leaves) move(this.plotly, this.plot, leaves, next, () => paletteOf(this.root));
     } catch {
       this.drawn = null; // plotly has other inner steps than was thought
     }
@@ -158,8 +162,14 @@ export class Plotted {
     const sized = { ...layout, height: this.plot.clientHeight || layout.height };
     if (this.failed) this.say("");
     this.failed = false;
+    const isFirst = !this.plot.on;
     try {
       Promise.resolve(this.plotly.react(this.plot, data, sized, CONFIG)).catch((error) => this.fail(error));
+      if (isFirst) {
+        const draw = () => place(this.plot, this.faint);
+        this.plot.on("plotly_afterplot", draw);
+        draw();
+      }
     } catch (error) {
       this.fail(error);
     }

@@ -97,7 +97,8 @@ export class Writer {
       this.changed();
     } catch (error) {
       this.load.disabled = false;
-      this.say(`The model did not load: ${/** @type {Error} */ (error).message.replace(/\.$/, "")}. Try again.`);
+      const { message, final } = /** @type {Error & {final?: boolean}} */ (error);
+      this.say(`The model did not load: ${message.replace(/\.$/, "")}.${final ? "" : " Try again."}`);
     } finally {
       this.progress.hidden = true;
     }
