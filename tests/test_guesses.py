@@ -40,8 +40,28 @@ def test_every_question_marks_what_fits_the_measurement_and_what_was_guessed():
 def test_the_kept_answers_were_made_by_the_tool_of_today():
     kept = json.loads(graphs.KEPT.read_text())
     assert list(kept) == list(graphs.NETS)
-    assert {found["made_by"]["tool"] for found in kept.values()} == {graphs.own_code()}
+    assert {name: found["made_by"]["code"] for name, found in kept.items()} == {
+        name: graphs.own_code(name) for name in kept
+    }
     assert graphs.KEPT.stat().st_size < 60_000
+
+
+def test_gates_stand_on_the_sums_that_the_sources_of_the_nets_have():
+    kept = json.loads(graphs.KEPT.read_text())
+    assert sorted(kept["chgnet"]["places"]) == sorted(
+        [*(f"atom {at}" for at in range(1, 5)), *(f"{kind} {at}" for kind in ("bond", "angle") for at in range(1, 4))]
+    )
+    parts = dict(encoder=("message", "dense", "edge"), decoder=("message", "dense"))
+    assert list(kept["proteinmpnn"]["places"]) == [
+        f"{side} {at} {part}" for side, some in parts.items() for at in (1, 2, 3) for part in some
+    ]
+    assert {len(fold["places"]) for fold in kept["pocketnet"]["folds"].values()} == {6}
+
+
+def test_a_layer_that_nobody_reads_costs_nothing_and_an_empty_stream_is_cut_for_nothing():
+    kept = json.loads(graphs.KEPT.read_text())
+    idle, first = kept["chgnet"]["places"]["angle 3"], kept["proteinmpnn"]["places"]["encoder 1 message"]
+    assert {*idle["skip"], *idle["branch"], *first["skip"]} == {0} and min(first["branch"]) > 0
 
 
 def test_of_the_guesses_as_many_were_right_as_the_page_says():

@@ -6,7 +6,6 @@ alone; each is kept when it is done.
 """
 
 import argparse
-import ast
 import gzip
 import hashlib
 import importlib.util
@@ -24,6 +23,7 @@ from torch.nn.functional import cosine_similarity, normalize
 
 from plusx.measure import switches
 from plusx.measure.asked import watched
+from plusx.measure.sources import sources
 
 KEPT = Path(__file__).parents[1] / "chapters" / "data" / "graph-nets.json"
 PROTEINS = "d1b900e6ff80f68ccdfbd9dea0cdafd30430abead125b0510e25358554294c76"
@@ -311,7 +311,7 @@ def pocketnet():
     from pocketnet import api, feat
 
     models, graphs = [Scores(api._load(path, "cpu")) for path in api.WEIGHTS], {}
-    for name, text in proteins(12).items():
+    for name, text in proteins(8).items():
         known = api.resolve(text, fetch=False)
         kinds, elements = (torch.tensor(each) for each in feat.atom_types(known.res, known.name))
         x = torch.tensor(known.xyz)
@@ -355,6 +355,8 @@ def pocketnet():
         found["alike"] |= {"blind": net.alike()[0], "blind, skips cut": net.alike(skip=net.nodes)[0]}
         for layer, weight in zip(layers, own):
             layer.upd[0].weight.data.copy_(weight)
+        for each in found["alike"].values():
+            each["within"] = torch.tensor(each["within"]).quantile(0.5, dim=0)
         folds[f"fold {number + 1}"] = found
     return dict(of=[*graphs], folds=folds)
 
@@ -371,16 +373,16 @@ def short(found):
 NETS = dict(chgnet=chgnet, proteinmpnn=proteinmpnn, pocketnet=pocketnet)
 
 
-def own_code():
-    """A hash of this file without its comments: what is kept was made by it."""
-    return hashlib.sha256(ast.dump(ast.parse(Path(__file__).read_text())).encode()).hexdigest()
+def own_code(name):
+    """A hash of each of this file's parts that a net's answers come from."""
+    return {part: found for part, found in sources(NETS[name]).items() if "." not in part}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nets", nargs="*", choices=[[], *NETS], help="without any, all")
     for name in parser.parse_args().nets or NETS:
-        made_by = dict(tool=own_code(), torch=torch.__version__.partition("+")[0], version=version(name))
+        made_by = dict(code=own_code(name), torch=torch.__version__.partition("+")[0], version=version(name))
         found = dict(made_by=made_by) | short(NETS[name]())
         kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
         kept = {each: (kept | {name: found})[each] for each in NETS if each in kept or each == name}
