@@ -68,6 +68,10 @@ evidence: $(READY)
 model: .venv/model
 	$(BIN)/python -m plusx.nets.pretrained
 
+# What chapters/data/graph-nets.json keeps of nets for crystals and proteins: half an hour of a core.
+graphs: .venv/graphs
+	OMP_NUM_THREADS=1 PYTHONPATH=.venv/graphs $(BIN)/python tools/graphs.py
+
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
@@ -103,6 +107,10 @@ tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $@ -r tests/peers.txt
 	touch $@
 
+.venv/graphs: tools/graphs.txt .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $@ -r tools/graphs.txt
+	touch $@
+
 .venv/hub: tests/hub/requirements.txt .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r tests/hub/requirements.txt
 	touch $@
@@ -111,4 +119,4 @@ tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/packa
 	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
 	touch $@
 
-.PHONY: book test needs browser lint bundle student teacher links captions bench audit hub evidence model lab clean
+.PHONY: book test needs browser lint bundle student teacher links captions bench audit hub evidence model graphs lab clean

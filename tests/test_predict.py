@@ -11,7 +11,9 @@ CHAPTER = "chapters/05-degradation.html"
 OWN = "chapters/take-along.html"
 BLOCKED = """Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('', 'SecurityError') } })"""
 QUESTION = re.compile(r'(?:^|\n\n)([^\n]+)\n+<div class="px-choices">(.*?)\n</div>', re.S)
-CHOICE = re.compile(r'<details name="([\w-]+)"( data-right)?><summary>([^\n]*)</summary>\n\n(.*?)\n\n</details>', re.S)
+CHOICE = re.compile(
+    r'<details name="([\w-]+)"( data-right)?[^>]*><summary>([^\n]*)</summary>\n\n(.*?)\n\n</details>', re.S
+)
 
 
 def prose(path):

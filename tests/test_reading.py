@@ -161,7 +161,7 @@ def test_every_mark_leads_to_a_note_and_every_chapter_has_some(site):
 # How many screens a chapter's text takes, and how many are above its first explorer or panel.
 SCREENS = """() => [
     document.querySelector('.bd-article').scrollHeight / innerHeight,
-    (document.querySelector('.plusx-explore, .plusx-playground, .plusx-lanes').getBoundingClientRect().top + scrollY)
+    (document.querySelector('.plusx-explore, .plusx-playground, .plusx-lanes')?.getBoundingClientRect().top + scrollY)
         / innerHeight,
 ]"""
 

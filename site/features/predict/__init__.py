@@ -2,7 +2,8 @@
 it.
 
 A prediction is a paragraph that begins with **Predict.**, and behind it choices, of which `data-right` marks those that
-were measured. predict.js shows of the table what a reader has predicted.
+were measured, and `data-guessed` the one that a language model guessed, and how sure it was. predict.js shows of the
+table what a reader has predicted.
 """
 
 import os
@@ -15,7 +16,7 @@ from assets import carry, load
 BOX = re.compile(
     r'<p>((?:(?!</p>).)*)</p>\s*<div class="px-choices">\s*(<details name="([\w-]+)".*?</details>)\s*</div>', re.S
 )
-CHOICE = re.compile(r'<details name="[\w-]+"( data-right)?>\s*<summary>(.*?)</summary>', re.S)
+CHOICE = re.compile(r'<details name="[\w-]+"( data-right)?[^>]*>\s*<summary>(.*?)</summary>', re.S)
 PREDICT = "<strong>Predict.</strong>"
 PLACE = re.compile(r'(?<=<div class="px-believed">)\s*<p>.*?</p>', re.S)
 LINK = re.compile(r'<a class="reference internal" href="([^"#]+)"')

@@ -50,6 +50,7 @@ function choices(box) {
   });
   const name = all[0].details.getAttribute("name");
   const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
+  const guess = all.find(({ details }) => "guessed" in details.dataset); // a language model's, on one page
   const told = make("p", { class: "px-told" });
   const words = make("span", { role: "status" });
   const button = make("button", { type: "button" }, "What was measured?");
@@ -63,7 +64,8 @@ function choices(box) {
     for (const each of all) {
       each.details.classList.toggle("px-mine", each === mine);
       const verdict = measured.length ? "" : each.isRight ? ", right" : ", not right";
-      const tags = [each === mine && `your choice${verdict}`, seen && each.isRight && "measured"];
+      const guessed = seen && each === guess && "the language model's guess";
+      const tags = [each === mine && `your choice${verdict}`, guessed, seen && each.isRight && "measured"];
       each.tag.textContent = tags.filter(Boolean).join(", ");
     }
     told.hidden = !mine;
@@ -72,9 +74,11 @@ function choices(box) {
     const answers = measured.map((each) => answer(each.words)).join(" and ");
     const agreed = measured.length > 1 ? "Yours is one of them." : "As you predicted.";
     const compared = mine.isRight ? agreed : `You predicted ${answer(mine.words)}.`;
+    const beside = guess ? ` The language model guessed ${answer(guess.words)}, ${guess.details.dataset.guessed} % sure.` : "";
     const isKept = stored()?.[name] === mine.words;
     const where = isKept ? "Your prediction is kept, in this browser only." : "Your prediction is here until you leave this page.";
-    words.textContent = seen ? `Measured: ${answers}. ${compared}` : where;
+    words.textContent = seen ? `Measured: ${answers}. ${compared}${beside}` : where;
+    if (seen && guess) count(name, mine.isRight, guess.isRight);
   }
 
   box.addEventListener("click", ({ target }) => {
@@ -90,6 +94,17 @@ function choices(box) {
     show();
   });
   show();
+}
+
+// ---- the reader and a language model, on the page of its guesses ------------------------------------------
+
+const answered = new Map(); // name of a box -> whether each of the two was right
+
+function count(name, ...both) {
+  answered.set(name, both);
+  const [mine, its] = [0, 1].map((at) => [...answered.values()].filter((each) => each[at]).length);
+  const place = document.querySelector(".px-tally");
+  if (place) place.textContent = `Of ${answered.size}: you were right in ${mine}, the language model in ${its}.`;
 }
 
 // ---- the reader's own table ----------------------------------------------------------------------------
