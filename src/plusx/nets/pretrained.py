@@ -104,7 +104,8 @@ def pretrained(name="smollm2", folder=None):
     RuntimeError: the weights cannot be had. ValueError: no net has that name, or the file is another than the one that
     we measured.
     """
-    return NETS[name].reader(brought(name, folder))
+    file = brought(name, folder)
+    return NETS[name].reader(file)
 
 
 def brought(name, folder=None):
