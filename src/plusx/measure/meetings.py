@@ -3,11 +3,11 @@
 Here lives which calls add, and where in a model they stand; what is done about them lives in `gates` and `search`.
 """
 
-import os
 import sys
 import threading
 import weakref
 from collections import Counter
+from pathlib import Path
 from types import MethodType
 from typing import NamedTuple
 
@@ -37,8 +37,7 @@ for _name, _form in _FORMS.items():
     for _call in (_name, f"{_name}_", f"__{_name}__", f"__i{_name}__"):
         _ADDS |= {getattr(_TENSOR, _call): _form} if hasattr(_TENSOR, _call) else {}
 _STACKS, _TOTALS = {torch.stack, torch.cat, torch.concat}, {torch.sum, torch.mean, _TENSOR.sum, _TENSOR.mean}
-_OURS = os.path.dirname(__file__)
-_LINES = {}  # a code's id and where in it -> the line in words, and the code, so that its id stays its own
+_OURS = Path(__file__).parent
 
 
 class Place(NamedTuple):
@@ -61,6 +60,8 @@ class Additions(TorchFunctionMode):
     What that gives, if not None, is added instead. `wants(line)`: only there operands are looked at. heard: modules ->
     paths. watched: some of these; torch's calls are seen in their own code alone, for each that is seen takes longer.
     """
+
+    lines = {}  # a code's id and where in it -> the line in words, and the code, so that its id stays its own
 
     def __init__(self, model):
         super().__init__()
@@ -167,9 +168,9 @@ class Additions(TorchFunctionMode):
 def line_of_model():
     """The line that calls torch now, ours left out, as with gates inside gates."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_OURS) or frame.f_code.co_name == "__torch_function__":
+    while frame.f_code.co_filename.startswith(str(_OURS)) or frame.f_code.co_name == "__torch_function__":
         frame = frame.f_back
     here = id(frame.f_code), frame.f_lasti
-    if here not in _LINES:
-        _LINES[here] = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}", frame.f_code
-    return _LINES[here][0]
+    if here not in Additions.lines:
+        Additions.lines[here] = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}", frame.f_code
+    return Additions.lines[here][0]
