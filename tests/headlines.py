@@ -94,7 +94,7 @@ RESTS_ON = {  # the checked cells of a page, or of others by their name, for eac
         "05-degradation:start-table 02-gradients-through-depth:idea-plain-starts",
         "05-degradation:identity-table 10-attention-mixes:branch-numbers",
         "07-ensemble-of-paths:paths-check 07-ensemble-of-paths:path-table 07-ensemble-of-paths:halves-table",
-        "05-degradation:depth-table",
+        "05-degradation:depth-table 05-degradation:images-table 05-degradation:cifar-table",
         "03-shattered-gradients:variants-table 12-why-no-activation:settings-table",
         "05-degradation:depth-table 13-why-skips-around-attention:depth-table",
         "09-depth-without-normalisation:best-table 05-degradation:identity-table 06-resnet-blocks:pairs-table",
