@@ -64,9 +64,10 @@ hub: $(READY) .venv/hub tests/hub/node_modules/ready
 evidence: $(READY)
 	$(BIN)/python tools/evidence.py
 
-# The language model of one chapter, 93 MB, into the user's cache. Who builds, tests or reads needs it not.
+# Pretrained nets that chapters measure, 480 MB, into the user's cache, or `make model NETS="smollm2 minilm"`. Who
+# builds, tests or reads needs them not.
 model: .venv/model
-	$(BIN)/python -m plusx.nets.pretrained
+	$(BIN)/python -m plusx.nets.pretrained $(NETS)
 
 # What chapters/data/graph-nets.json keeps of nets for crystals and proteins: half an hour of a core.
 graphs: .venv/graphs

@@ -268,3 +268,36 @@ def test_a_loss_that_cannot_be_mapped_sees_one_row():
     assert "8 cuts in 2 passes" in said and {shape for shape, _ in seen} == {given.shape}
     wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)
     torch.testing.assert_close(found, wanted, rtol=1e-12, atol=0)
+
+
+SAID = {  # what stands for a branch -> that, of its outputs
+    "others": lambda f: (f.mean(0) - f / len(f)) * len(f) / (len(f) - 1),
+    "another": lambda f: torch.cat([f[-1:], f[:-1]]),
+    "negative": lambda f: -f,
+    "twice": lambda f: f + f,
+}
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_what_stands_for_a_branch_is_what_a_hook_says_in_its_place(kind):
+    torch.manual_seed(0)
+    layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = layers
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = x + layer(x).tanh()
+            return x
+
+    net, given = Stack(), torch.randn(5, 4)
+    found, _ = losses(switches(net, given), lambda: net(given).square().mean(1), [(at, kind) for at in range(3)])
+    for at in range(3):
+        x = given
+        for layer in range(3):
+            f = layers[layer](x).tanh()
+            x = x + (SAID[kind](f) if layer == at else f)
+        assert torch.allclose(found[at], x.square().mean(1).double(), atol=1e-6), at

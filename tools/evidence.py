@@ -7,6 +7,7 @@ core, or those of a cluster. What has been measured lies in _build/evidence, so 
 
 import argparse
 import collections
+import contextlib
 import json
 import logging
 import os
@@ -99,9 +100,10 @@ def make(path: Path, settings: dict, bar: Bar, running: set) -> bool:
 def connect(address: str | None, workers: int) -> tuple[str, str]:
     """(scheduler's address, its dashboard's) of a cluster that is there, or of one in this machine for the while."""
     if address is None:
-        here = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
-        )
+        with contextlib.chdir(CHAPTERS):  # where workers read what notebooks read
+            here = LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+            )
         return here.scheduler_address, here.dashboard_link
     try:
         with Client(address, timeout=10) as there:

@@ -94,7 +94,7 @@ def export_model(srcdir: Path) -> dict[str, Path]:
     folder = PACKAGE / "panels" / "writer"
     kept = Path(srcdir) / "_build" / ".nets" / "writer"
     kept.mkdir(parents=True, exist_ok=True)
-    makers = [PACKAGE / "nets" / "pretrained.py", folder / "export.py"]
+    makers = [PACKAGE / "nets" / "pretrained.py", PACKAGE / "nets" / "readers.py", folder / "export.py"]
     model, words = (kept / _named_after(makers, name) for name in ("smollm2.onnx", "smollm2.json"))
     command = [sys.executable, "-m", "plusx.panels.writer.export"]
     _put(model, lambda part: subprocess.run([*command, part, words], check=True))

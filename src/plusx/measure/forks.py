@@ -18,6 +18,10 @@ KINDS = {
     "skip": lambda x, f: (torch.zeros_like(x), f),
     "branch": lambda x, f: (x, torch.zeros_like(f)),
     "mean": lambda x, f: (x, _mean(f)),  # the branch says the same to all
+    "others": lambda x, f: (x, (f.sum(0, keepdim=True) - f) / (len(f) - 1)),  # what it says to others, in the mean
+    "another": lambda x, f: (x, f.roll(1, 0)),
+    "negative": lambda x, f: (x, -f),
+    "twice": lambda x, f: (x, 2 * f),
 }
 TOGETHER = 4  # so many rows are read out side by side
 AT_ONCE = 16  # so many tensors as large as a run's largest are there at one moment, or fewer

@@ -11,7 +11,7 @@ import gguf
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from plusx.nets.pretrained import FILE, pretrained
+from plusx.nets.pretrained import NETS, pretrained
 
 LAYERS, HEADS, KEYS, HEAD, WIDTH, WORDS, BLOCK = 30, 9, 3, 64, 576, 49152, 32
 PLACES = 512  # of which there are angles
@@ -116,7 +116,7 @@ def export(model_file, words_file):
     """
     model, tokenizer = pretrained()
     Path(words_file).write_text(tokenizer.backend_tokenizer.to_str(), encoding="utf8")
-    weights = {each.name: each for each in gguf.GGUFReader(Path(model.name_or_path, FILE)).tensors}
+    weights = {each.name: each for each in gguf.GGUFReader(Path(model.name_or_path, NETS["smollm2"].file)).tensors}
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(OURS, 1)]
     whole = helper.make_model(graph_of(weights), opset_imports=opsets, ir_version=10)
     Path(model_file).write_bytes(whole.SerializeToString(deterministic=True))
