@@ -1,4 +1,4 @@
-"""The page *Guess first* and the kept answers of three graph nets: what is marked is what was measured."""
+"""The page *Guess first* and the kept answers of graph nets: what is marked is what was measured."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def rows():
 
 def test_every_question_marks_what_fits_the_measurement_and_what_was_guessed():
     asked = rows()
-    assert len(BOXES) == len(asked) >= 14
+    assert len(BOXES) == len(asked) >= 16
     for box, (guess, fits) in zip(BOXES, asked):
         (right,) = [words for _, marked, _, words in box if marked]
         (sure,) = [sure for _, _, sure, _ in box if sure]
@@ -39,7 +39,7 @@ def test_every_question_marks_what_fits_the_measurement_and_what_was_guessed():
 
 def test_the_kept_answers_were_made_by_the_tool_of_today():
     kept = json.loads(graphs.KEPT.read_text())
-    assert list(kept) == list(graphs.NETS)
+    assert {"chgnet", "proteinmpnn"} <= kept.keys() <= graphs.NETS.keys()
     assert {name: found["made_by"]["code"] for name, found in kept.items()} == {
         name: graphs.own_code(name) for name in kept
     }
@@ -55,7 +55,6 @@ def test_gates_stand_on_the_sums_that_the_sources_of_the_nets_have():
     assert list(kept["proteinmpnn"]["places"]) == [
         f"{side} {at} {part}" for side, some in parts.items() for at in (1, 2, 3) for part in some
     ]
-    assert {len(fold["places"]) for fold in kept["pocketnet"]["folds"].values()} == {6}
 
 
 def test_a_layer_that_nobody_reads_costs_nothing_and_an_empty_stream_is_cut_for_nothing():

@@ -352,8 +352,10 @@ def panels(figure):
 
 
 def test_every_explorer_asks_one_short_question(site, chapter):
-    asked = re.findall(r"<fieldset disabled><legend>([^<]*)</legend>", (site / chapter).read_text())
-    assert asked and all(each.endswith("?") and len(unescape(each)) <= 60 for each in asked), asked
+    html = (site / chapter).read_text()
+    asked = re.findall(r"<fieldset disabled><legend>([^<]*)</legend>", html)
+    assert bool(asked) == ('class="plusx-explore"' in html)
+    assert all(each.endswith("?") and len(unescape(each)) <= 60 for each in asked), asked
 
 
 def test_in_every_state_each_axis_shows_some_of_what_is_drawn_on_it(site, chapter):
