@@ -17,15 +17,11 @@ export function speaks(trace) {
 }
 
 /**
- * The axis of a trace, less its range: what its numbers mean.
- * @param {any} figure
+ * The axes of a trace, across and up.
+ * @param {any} layout
  * @param {any} trace
- * @param {string} side
  */
-function axisOf({ layout }, trace, side) {
-  const { range, ...axis } = layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {};
-  return axis;
-}
+const axesOf = (layout, trace) => ["x", "y"].map((side) => layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {});
 
 /** @param {any} layout */
 export const isGrouped = ({ barmode = "group" }) => barmode === "group";
@@ -49,10 +45,8 @@ export const slotOf = (data, index) =>
 export function ghosts(present, other, pinned) {
   return other.data.flatMap((/** @type {any} */ trace, /** @type {number} */ i) => {
     const now = present.data[i];
-    const alike =
-      now &&
-      ["type", "xaxis", "yaxis"].every((key) => now[key] === trace[key]) &&
-      ["x", "y"].every((side) => same(axisOf(present, now, side), axisOf(other, trace, side)));
+    const meant = (/** @type {any} */ { layout }) => axesOf(layout, trace).map(({ range, ...axis }) => axis);
+    const alike = now && ["type", "xaxis", "yaxis"].every((key) => now[key] === trace[key]) && same(meant(present), meant(other));
     const stacked = ["stack", "relative"].includes(present.layout.barmode) && trace.type === "bar";
     if (!alike || !speaks(trace) || !speaks(now) || stacked || !trace.x || !trace.y) return [];
     const { type, x, y, xaxis, yaxis, mode = "lines", line = {}, marker = {}, opacity = 1, orientation } = trace;
@@ -72,14 +66,6 @@ export function ghosts(present, other, pinned) {
     return [{ ...common, mode: mode.replace("+text", ""), line: stroke, marker: { size, symbol, color } }];
   });
 }
-
-/**
- * The axes of a trace, across and up.
- * @param {any} layout
- * @param {any} trace
- */
-const axesOf = (layout, trace) => ["x", "y"].map((side) => layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {});
-
 /**
  * Whether a trace's places are numbers on axes of numbers.
  * @param {any} layout
@@ -106,9 +92,10 @@ export function hulls(layout, traces) {
   /** @type {Record<string, any>} */
   const found = {};
   for (const trace of traces) {
+    const { xaxis, yaxis, visible = true, fill, stackgroup } = trace;
     const axes = axesOf(layout, trace);
-    if (!isPlaced(layout, trace) || (trace.visible ?? true) !== true || !axes.some(isFree)) continue;
-    const { xaxis, yaxis } = trace;
+    // A fill reaches to zero, without plotly's room beyond.
+    if (!isPlaced(layout, trace) || visible !== true || fill || stackgroup !== undefined || !axes.some(isFree)) continue;
     const hull = (found[`${xaxis}${yaxis}`] ??= { x: [], y: [], xaxis, yaxis, mode: "none", hoverinfo: "skip", showlegend: false });
     ["x", "y"].forEach((side, i) => {
       for (const value of trace[side]) {

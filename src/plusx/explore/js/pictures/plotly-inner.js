@@ -43,7 +43,7 @@ export const isFree = (axis) => !axis?.range;
 
 /**
  * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
- * in axes' names and ranges.
+ * in axes' names, ranges and ticks.
  * @param {any} drawn
  * @param {any} next
  * @returns {Difference[] | null}
@@ -57,7 +57,7 @@ export function moves(drawn, next) {
   if (free.some((axis) => TIED.some((key) => key in layout[axis])) || !data.every(isPlain)) return null;
   const isMove = (/** @type {Difference} */ { path: [part, index, key, ...rest], value, before }) => {
     if (part === "layout" && /^[xy]axis/.test(String(index))) {
-      return key === "range" || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
+      return ["range", "tickvals", "ticktext"].includes(String(key)) || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
     }
     if (part === "layout") return index === "shapes" && !free.length;
     if (key === undefined || rest.length) return false;
