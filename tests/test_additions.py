@@ -3,6 +3,7 @@
 Each is compared with the same net cut by hand, in double precision.
 """
 
+import copy
 import threading
 import warnings
 
@@ -593,6 +594,20 @@ def test_another_thread_is_neither_gated_nor_broken():
             torch.testing.assert_close(model(X), X)
     other.join()
     assert answers == 60 * [True]
+
+
+def test_a_copy_that_is_made_under_gates_is_a_net_of_its_own():
+    model = blocks(lambda x, y: x + y)
+    gates, own = switches(model, X), model[0].f
+    model[1].forward = lambda x: own(x) + x  # as others set it
+    with gates:
+        copied = copy.deepcopy(model[2])
+        nn.init.zeros_(copied.f[2].weight)
+        nn.init.zeros_(copied.f[2].bias)
+        assert torch.equal(copied(X), X)
+    assert torch.equal(copied(X), X) and not torch.equal(model[2](X), X)
+    assert [("forward" in vars(part)) for part in model] == [False, True, False]
+    torch.testing.assert_close(model[1](X), own(X) + X)
 
 
 def test_what_torch_would_refuse_is_told_in_our_words():
