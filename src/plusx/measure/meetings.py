@@ -65,8 +65,10 @@ class Additions(TorchFunctionMode):
 
     def __init__(self, model):
         super().__init__()
-        self.model, self.plain, scripted = model, None, torch.jit.ScriptModule
-        self.heard = {part: path for path, part in model.named_modules() if not isinstance(part, scripted)}
+        self.model, self.plain = model, None
+        self.heard = {
+            part: path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)
+        }
         self.watched = set(self.heard.values())
 
     def __enter__(self):
