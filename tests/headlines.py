@@ -73,7 +73,12 @@ RESTS_ON = {  # the checked cells of a page, or of others by their name, for eac
         "drop-table",
         "small-table",
     ],
-    "a-real-language-model": ["lesion-table instead-table", "alone-table", "lesion-table passages-table"],
+    "a-real-language-model": [
+        "lesion-table instead-table real-nets:claims-table",
+        "alone-table",
+        "lesion-table passages-table",
+    ],
+    "real-nets": ["claims-table place-table", "mean-table", "alike-table"],
     "relatives": ["left-table", "gates-table", "unet-table"],
     "train-it-yourself": ["arms-table arms-compared", "arms-table arms-compared", "arms-table trap-table"],
     "index": [  # the rows of its table
@@ -121,7 +126,7 @@ RESTS_ON = {  # the checked cells of a page, or of others by their name, for eac
         "15-the-residual-stream:writes-table 15-the-residual-stream:features-table",
         "15-the-residual-stream:text-probes 15-the-residual-stream:what-is-left",
         "15-the-residual-stream:text-probes",
-        "16-playground:seeds-table a-real-language-model:lesion-table",
+        "16-playground:seeds-table a-real-language-model:lesion-table real-nets:claims-table",
         "18-more-than-one-stream:way-table 18-more-than-one-stream:text-table",
         "20-what-depth-does:edit-table 20-what-depth-does:small-table",
     ],
