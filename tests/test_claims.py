@@ -23,7 +23,7 @@ from plusx.show.tables import Table
 STEM = "17-claims-tested"
 CELLS = [
     "lookup-chapters",
-    "idea-verdict",
+    "verdict",
     "rules",
     "claims-one",
     "claims-two",
@@ -44,7 +44,7 @@ TAKEN = {
     },
     (5, "costs without"): {"Deeper plain nets train worse.": "holds if"},
     (5, "neither overfitting nor a vanishing gradient"): {"That is because their gradients vanish.": "fails"},
-    (5, "a start at the identity is not a skip"): {"A plain net need only start at the identity.": "fails"},
+    (5, "a start at the identity is not a skip"): {"A plain net need only start at the identity.": "holds if"},
     (6, "are level"): {"Pre-activation trains better than the original order.": "holds if"},
     (7, "A block can be removed if its branch is small"): {"A residual net survives the loss of a block.": "holds if"},
     (7, "not a vote"): {"It is an ensemble: its blocks vote.": "holds if"},
@@ -250,10 +250,20 @@ def test_the_tables_keep_what_one_text_says(site_url, open_page, axe, width, the
     page.get_by_label("answers to: why no activation after attention?").check()
     kept = rows.filter(visible=True).locator("td:first-child").all_inner_texts()
     assert len(kept) == 6 and sum("activation is missing" in said for said in kept) == 2
-    for choice in page.locator(".px-says input").all()[1:]:
+    for choice in page.locator("[name=px-of]").all()[1:]:
         choice.check()
         assert 3 <= rows.filter(visible=True).count() <= 8
     assert page.evaluate("document.documentElement.scrollWidth") <= width and axe(page) == []
     page.get_by_label("everybody").check()
     assert rows.filter(visible=True).count() == 49
+    page.get_by_label("fails", exact=True).check()
+    assert set(rows.filter(visible=True).locator("strong").all_inner_texts()) == {"fails"}
+    assert rows.filter(visible=True).count() == 19
+    page.get_by_label("answers to: why no activation after attention?").check()
+    assert 1 <= rows.filter(visible=True).count() <= 6
     assert foreign == [] and errors == []
+
+
+def test_the_page_is_read_on_eight_screens_of_a_laptop(site_url, open_page):
+    page, _, _ = open_page(f"{site_url}/chapters/{STEM}.html")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 6400
