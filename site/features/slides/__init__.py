@@ -10,8 +10,9 @@ HERE = Path(__file__).parent
 
 
 def _equip(app, pagename, templatename, context, doctree):
-    if not pagename.startswith("chapters/") or not OPENING.search(context.get("body") or ""):
-        return  # a chapter is what has something to try
+    body = context.get("body") or ""
+    if not pagename.startswith("chapters/") or not (OPENING.search(body) or "px-choices" in body):
+        return  # a chapter is what has something to try, or to guess
     load(app, "slides.js")
     press = button("slides", "fa-person-chalkboard", "plusx.slides()", "Projector (Alt+S)")
     context["header_buttons"].append(press)
