@@ -6,7 +6,8 @@ const box = (node) => node.getBoundingClientRect();
 const inArticle = (query) => [...document.querySelectorAll("article.bd-article :is(" + query + ")")].filter((node) => node.checkVisibility());
 const nameOf = (node) =>
   (node.ariaLabel || node.textContent.trim() || node.dataset.name || node.dataset.field || node.id || node.className).replace(/\s+/g, " ").slice(0, 60);
-const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+const settled = () => drawn().then(() => document.fonts.ready).then(drawn); // a width may ask for other letters
 
 /** A paragraph's words, as a line breaks them: a formula is as long as the letters that have its width. */
 function* wordsOf(paragraph) {
