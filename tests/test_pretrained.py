@@ -161,7 +161,7 @@ def test_two_pictures_of_one_person_lie_within_0_6_and_those_of_two_do_not():
 
 
 @needs("efficientnet")
-@pytest.mark.skipif(not importlib.util.find_spec("efficientnet_lite_pytorch"), reason="the authors' reader is not here")
+@pytest.mark.audit
 def test_efficientnet_answers_as_it_does_in_its_authors_reader():
     from efficientnet_lite_pytorch import EfficientNet
 
@@ -173,7 +173,7 @@ def test_efficientnet_answers_as_it_does_in_its_authors_reader():
 
 
 @needs("dlib")
-@pytest.mark.skipif(not importlib.util.find_spec("dlib"), reason="dlib is not here")
+@pytest.mark.audit
 def test_faces_get_the_vectors_that_dlib_gives_them():
     import dlib
 
