@@ -7,7 +7,8 @@ const inArticle = (query) => [...document.querySelectorAll("article.bd-article :
 const nameOf = (node) =>
   (node.ariaLabel || node.textContent.trim() || node.dataset.name || node.dataset.field || node.id || node.className).replace(/\s+/g, " ").slice(0, 60);
 const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-const settled = () => drawn().then(() => document.fonts.ready).then(drawn); // a width may ask for other letters
+const facesThere = () => Promise.allSettled([...document.fonts].map((face) => face.load())); // not one by one, as words ask
+const settled = () => drawn().then(facesThere).then(drawn);
 
 /** A paragraph's words, as a line breaks them: a formula is as long as the letters that have its width. */
 function* wordsOf(paragraph) {
