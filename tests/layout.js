@@ -124,6 +124,7 @@ async function jumps() {
     for (let waited = 0; !root.explorer && waited < 100; waited++) await new Promise((done) => setTimeout(done, 50));
     const { explorer } = root;
     root.querySelector(".px-controls").dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    await settled();
     const start = explorer.state();
     const sizes = explorer.controls.map((control) => control.labels.length);
     const count = sizes.reduce((a, b) => a * b, 1);
