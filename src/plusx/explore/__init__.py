@@ -49,10 +49,10 @@ def explore(budget: Budget = DEFAULT, /, **abbreviations):
         from .live import Live  # with anywidget and ipywidgets
 
         explorer = Explorer(function, bind(function, abbreviations), budget)
-        Live.check(explorer.controls)
         if os.environ.get("PLUSX_EXPLORE") == "static":
             from IPython.display import HTML, display
 
+            Live.check(explorer.controls)  # as a widget does itself
             display(HTML(fragment(explorer)))
         else:
             explorer.widget = Live(explorer)
