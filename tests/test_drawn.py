@@ -315,7 +315,8 @@ STROKES = """thread => {
     pen.fillRect(0, 0, 1, 1);
     return [...pen.getImageData(0, 0, 1, 1).data];
   };
-  const ground = of(getComputedStyle(thread.closest('.plusx-explore')).getPropertyValue('--px-page'));
+  thread.style.fill = 'var(--px-page)';
+  const ground = of(getComputedStyle(thread).fill);
   const { strokeOpacity } = getComputedStyle(thread);
   return [ground, ...Array.from({ length: 21 }, (_, at) => {
     thread.style.setProperty('--px-at', `${5 * at}%`);

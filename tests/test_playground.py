@@ -753,9 +753,9 @@ def test_a_playground_that_its_kernel_has_lost_says_to_run_the_cell_again(open_v
 
 # The ink of a page, and the colour in which the large picture's frame is drawn.
 INKS = """() => {
-  const ink = getComputedStyle(document.querySelector('.plusx-playground')).getPropertyValue('--px-ink').trim();
+  const ink = getComputedStyle(document.querySelector('.plusx-playground')).color;
   const drawn = document.querySelector('.pg-large canvas').getContext('2d').getImageData(31, 300, 1, 1).data;
-  return [[1, 3, 5].map((i) => parseInt(ink.slice(i, i + 2), 16)), [...drawn.slice(0, 3)]];
+  return [ink.match(/\\d+/g).map(Number), [...drawn.slice(0, 3)]];
 }"""
 
 

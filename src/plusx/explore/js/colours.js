@@ -1,5 +1,6 @@
 /** The theme's colours, by the names that figures use. */
 
+import { isLight } from "./host.js";
 import { isTree } from "./trees.js";
 
 /** @typedef {Record<string, string>} Palette */
@@ -18,16 +19,16 @@ const isColour = (key) => /colou?r(way|scale|s)?$/.test(key); // as `coloured` i
  * @returns {Palette}
  */
 export function paletteOf(root) {
-  const style = getComputedStyle(root);
-  return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--px-${name}`).trim()]));
+  const style = getComputedStyle(root); // whose variables are light-dark(…), as they are written
+  const theme = Number(isLight(style.color));
+  const both = (/** @type {string} */ name) => style.getPropertyValue(`--px-${name}`).match(/#\w+/g) ?? [];
+  return Object.fromEntries(NAMES.map((name) => [name, both(name)[theme]]));
 }
 
 /**
  * A copy of the tree with the names of colours replaced; numbers are shared, so plotly sees what changed.
- * @param {any} node
  * @param {Palette} palette
  * @param {boolean} here whether a word that stands here is a colour
- * @returns {any}
  */
 export function painted(node, palette, here = false) {
   if (typeof node === "string") return here ? (palette[node] ?? node) : node;

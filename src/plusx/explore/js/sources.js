@@ -89,17 +89,12 @@ export class Kernel {
   changes = () => {};
 
   /**
-   * @param {any} model
    * @param {Element} el
    */
   constructor(model, el) {
     this.model = model;
     this.el = el;
-    /**
-     * @param {any} answer
-     * @param {DataView<ArrayBuffer>[]} buffers
-     */
-    this.heard = (answer, buffers) => this.hear(answer, buffers);
+    this.heard = (answer, /** @type {DataView<ArrayBuffer>[]} */ buffers) => this.hear(answer, buffers);
     model.on("msg:custom", this.heard);
   }
 

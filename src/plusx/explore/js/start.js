@@ -19,6 +19,7 @@ const TOUCHES = ["pointerenter", "focusin", "input", "click"];
  * @returns {Promise<() => void>} what ends it
  */
 export async function start(root, sourceOf) {
+  /** @type {Explorer | null} */
   let explorer = null;
   try {
     explorer = new Explorer(root, await sourceOf());

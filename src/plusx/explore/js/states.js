@@ -53,9 +53,7 @@ export async function decode(packed) {
 
 /**
  * The tree with every {"$": [offset, ...shape]} replaced by its numbers.
- * @param {any} node
  * @param {Float64Array} numbers
- * @returns {any}
  */
 function restore(node, numbers) {
   if (Array.isArray(node)) return node.map((item) => restore(item, numbers));

@@ -10,22 +10,14 @@ const GRIDS = ["heatmap", "contour", "surface"];
 
 /**
  * Where cells are whose edges are given, or whose middles are.
- * @param {any} values
  * @param {number} count
  */
 const middles = (values, count) =>
   values.length > count ? Array.from({ length: count }, (_, i) => (values[i] + values[i + 1]) / 2) : values;
 
-/**
- * The figure's data as tables, as `table` in figures.py builds them.
- * @param {any} figure
- */
+/** The figure's data as tables, as `table` in figures.py builds them. */
 export function tables(figure) {
-  /**
-   * @param {any} trace
-   * @param {string} key
-   */
-  const axisTitle = (trace, key) => {
+  const axisTitle = (trace, /** @type {string} */ key) => {
     let axis = figure.layout[`${key}axis${(trace[`${key}axis`] ?? key).slice(1)}`];
     if (key === "z") axis = trace.colorbar;
     if (trace.type === "surface") axis = figure.layout.scene[`${key}axis`];
@@ -33,8 +25,8 @@ export function tables(figure) {
   };
   /** @type {Part[]} */
   const parts = [];
-  const nested = (/** @type {any} */ values) => Array.isArray(values) && values.length > 0 && values.every(Array.isArray);
-  figure.data.forEach((/** @type {any} */ trace, /** @type {number} */ index) => {
+  const nested = (values) => Array.isArray(values) && values.length > 0 && values.every(Array.isArray);
+  figure.data.forEach((trace, /** @type {number} */ index) => {
     const { x, y, z, type, hoverinfo } = trace;
     if (hoverinfo === "skip" || !x || !y || nested(x) || nested(y)) return;
     const [head, side] = [axisTitle(trace, "x"), axisTitle(trace, "y")];
@@ -42,7 +34,7 @@ export function tables(figure) {
     if (GRIDS.includes(type) || (figure.drawn && z)) {
       if (!z) return;
       const [across, up] = [cells(middles(x, z[0].length), true), cells(middles(y, z.length), true)];
-      const shown = cells(z.flatMap((/** @type {any} */ row) => [...row]));
+      const shown = cells(z.flatMap((row) => [...row]));
       const columns = across.map((_, i) => up.map((_, j) => shown[j * across.length + i]));
       const caption = `${name}: ${axisTitle(trace, "z")}`;
       parts.push({ caption, head: [`${side} ↓ ${head} →`, ...across], columns: [up, ...columns] });

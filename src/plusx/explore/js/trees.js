@@ -1,12 +1,9 @@
 /** Figures as trees of plain values: whether two are the same, and where they differ. */
 
-/** @param {any} node */
 export const isTree = (node) => node !== null && typeof node === "object" && !ArrayBuffer.isView(node);
 
 /**
  * Whether two values of a figure are equal to the last digit.
- * @param {any} a
- * @param {any} b
  * @returns {boolean}
  */
 export function same(a, b) {
@@ -21,8 +18,6 @@ export function same(a, b) {
 
 /**
  * Where two figures differ, as deep inside as both have the same parts.
- * @param {any} before
- * @param {any} value
  * @param {(string|number)[]} path
  * @returns {Difference[]}
  */

@@ -91,7 +91,6 @@ export class Drawn {
     return ["threads", "dots"].includes(String(this.root.dataset.drawn));
   }
 
-  /** @param {any} figure */
   tables(figure) {
     return tables(figure);
   }

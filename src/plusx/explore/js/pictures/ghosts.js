@@ -1,4 +1,4 @@
-/** Other states beside the present one: their curves, faint. */
+/** Other states beside the present one: their curves, points and bars, faint, drawn into plotly's picture. */
 
 import { inCss } from "../colours.js";
 import { same } from "../trees.js";
@@ -6,105 +6,59 @@ import { isFree } from "./plotly-inner.js";
 
 const DASHES = /** @type {Record<string, string>} */ ({ dot: "3 3", dash: "9 9", longdash: "15 15", dashdot: "9 3 3 3", longdashdot: "15 3 3 3" });
 
-/**
- * Whether a trace is worth a ghost: a line, points or bars that speak, and no decoration.
- * @param {any} trace
- */
+/** Whether a trace is worth a ghost: a line, points or bars that speak, and no decoration. */
 export function speaks(trace) {
   const { type = "scatter", mode = "lines", opacity = 1, visible = true, line, hoverinfo } = trace;
   const drawn = type === "bar" || (type === "scatter" && /lines|markers/.test(mode) && !("stackgroup" in trace));
   return drawn && visible === true && opacity >= 0.6 && (line?.width ?? 2) >= 1.5 && hoverinfo !== "skip";
 }
 
-/**
- * The axes of a trace, across and up.
- * @param {any} layout
- * @param {any} trace
- */
+/** The axes of a trace, across and up. */
 const axesOf = (layout, trace) => ["x", "y"].map((side) => layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {});
 
-/** @param {any} layout */
-export const isGrouped = ({ barmode = "group" }) => barmode === "group";
-
 /**
- * Which of the bars at one place are a trace's, where they stand side by side: its own word, or its place in its plot.
- * @param {any[]} data
- * @param {number} index
- */
-export const slotOf = (data, index) =>
-  data[index].offsetgroup ??
-  String(data.slice(0, index).filter(({ type, xaxis, yaxis }) => type === "bar" && xaxis === data[index].xaxis && yaxis === data[index].yaxis).length);
-
-/**
- * The traces of another state, faint, where the present one has the same trace on the same axes.
- * @param {any} present
- * @param {any} other
+ * The traces of another state, where the present one has the same trace on the same axes; `at`: its place in both.
  * @param {boolean} pinned
- * @returns {any[]}
  */
 export function ghosts(present, other, pinned) {
-  return other.data.flatMap((/** @type {any} */ trace, /** @type {number} */ i) => {
-    const now = present.data[i];
-    const meant = (/** @type {any} */ { layout }) => axesOf(layout, trace).map(({ range, ...axis }) => axis);
+  return other.data.flatMap((trace, /** @type {number} */ at) => {
+    const now = present.data[at];
+    const meant = ({ layout }) => axesOf(layout, trace).map(({ range, ...axis }) => axis);
     const alike = now && ["type", "xaxis", "yaxis"].every((key) => now[key] === trace[key]) && same(meant(present), meant(other));
     const stacked = ["stack", "relative"].includes(present.layout.barmode) && trace.type === "bar";
-    if (!alike || !speaks(trace) || !speaks(now) || stacked || !trace.x || !trace.y) return [];
-    const { type, x, y, xaxis, yaxis, mode = "lines", line = {}, marker = {}, opacity = 1, orientation } = trace;
-    const own = line.color ?? marker.color;
-    const color = typeof own === "string" ? own : own ? "muted" : `C${i % 6}`;
-    const faint = { hoverinfo: "skip", showlegend: false, opacity: opacity * (pinned ? 0.8 : 0.35) };
-    const common = { type, x, y, xaxis, yaxis, ...faint };
-    if (type === "bar") {
-      const edge = { width: 1.5, color: "ink" }; // its own colour would not be seen on a bar
-      const empty = { color: "rgba(0,0,0,0)", line: edge };
-      const place = isGrouped(present.layout) ? { offsetgroup: slotOf(present.data, i) } : {};
-      const { width, offset, base } = trace;
-      return [{ ...common, orientation, width, offset, base, ...place, marker: empty }];
-    }
-    const { size = 6, symbol } = marker;
-    const stroke = { ...line, color, width: Math.min(line.width ?? 2, 1.5), ...(pinned ? { dash: "dot" } : {}) };
-    return [{ ...common, mode: mode.replace("+text", ""), line: stroke, marker: { size, symbol, color } }];
+    return alike && speaks(trace) && speaks(now) && !stacked && trace.x && trace.y ? [{ trace, at, pinned }] : [];
   });
 }
-/**
- * Whether a trace's places are numbers on axes of numbers.
- * @param {any} layout
- * @param {any} trace
- */
-const isPlaced = (layout, trace) =>
-  (trace.type ?? "scatter") === "scatter" && [trace.x, trace.y].every(ArrayBuffer.isView) &&
-  axesOf(layout, trace).every(({ type = "linear" }) => ["linear", "log"].includes(type));
+
+/** Where the bars of a trace begin. */
+const footOf = (trace, /** @type {number} */ i) => trace.base?.[i] ?? trace.base ?? 0;
 
 /**
- * Whether a ghost is drawn into plotly's picture, and not by plotly: straight lines, and dots of one size.
- * @param {any} layout
- * @param {any} ghost
- */
-export const isPlain = (layout, ghost) =>
-  isPlaced(layout, ghost) && !ghost.line.shape && typeof ghost.marker.size === "number" && [undefined, "circle"].includes(ghost.marker.symbol);
-
-/**
- * For each plot whose axes plotly chooses, a trace that shows nothing and reaches as far as the ghosts in it.
- * @param {any} layout
- * @param {any[]} traces the present ones and the ghosts
+ * For each plot whose axes plotly chooses, a trace that shows nothing and reaches as far as all in it, ghosts too.
  */
 export function hulls(layout, traces) {
   /** @type {Record<string, any>} */
   const found = {};
   for (const trace of traces) {
-    const { xaxis, yaxis, visible = true, fill, stackgroup } = trace;
+    const { type = "scatter", xaxis, yaxis, visible = true, fill, stackgroup, orientation = "v" } = trace;
     const axes = axesOf(layout, trace);
     // A fill reaches to zero, without plotly's room beyond.
-    if (!isPlaced(layout, trace) || visible !== true || fill || stackgroup !== undefined || !axes.some(isFree)) continue;
+    const isKnown = ["scatter", "bar"].includes(type) && trace.x && trace.y && visible === true && !fill && stackgroup === undefined;
+    if (!isKnown || !axes.some(isFree)) continue;
     const hull = (found[`${xaxis}${yaxis}`] ??= { x: [], y: [], xaxis, yaxis, mode: "none", hoverinfo: "skip", showlegend: false });
     ["x", "y"].forEach((side, i) => {
-      for (const value of trace[side]) {
-        if (!Number.isFinite(value) || (axes[i].type === "log" && value <= 0)) continue;
-        hull[side] = [Math.min(hull[side][0] ?? value, value), Math.max(hull[side][1] ?? value, value)];
+      const isLength = type === "bar" && (side === "y") === (orientation === "v");
+      const far = (value, /** @type {number} */ at) => (isLength ? value + footOf(trace, at) : value);
+      const known = Array.from(trace[side], far).filter((value) => typeof value === "string" || (Number.isFinite(value) && (axes[i].type !== "log" || value > 0)));
+      const [low, high] = [known.reduce((a, b) => (b < a ? b : a), known[0]), known.reduce((a, b) => (b > a ? b : a), known[0])];
+      const ends = isLength && low > 0 ? [high] : isLength && high < 0 ? [low] : [low, high]; // plotly lets bars begin at the edge
+      for (const value of known.length ? ends : []) {
+        const [least = value, most = value] = hull[side];
+        hull[side] = [value < least ? value : least, value > most ? value : most];
       }
     });
   }
-  return Object.values(found);
+  return Object.values(found).filter(({ x, y }) => x.length && y.length);
 }
 
 /**
@@ -120,26 +74,49 @@ function shape(tag, looks, d) {
 }
 
 /**
+ * The outlines of bars, each as far from its place as those of the present state are.
+ * @param {any[]} present plotly's
+ */
+function outlines(trace, present, xaxis, yaxis) {
+  const [side, length, across, along] = trace.orientation === "h" ? ["y", "x", yaxis, xaxis] : ["x", "y", xaxis, yaxis];
+  return Array.from(trace[side], (where, i) => {
+    const { p, w, [side]: middle } = present[i] ?? present[0];
+    const [one, other] = [-w / 2, w / 2].map((half) => across.d2p(where) + across.c2p(middle + half) - across.c2p(p));
+    const [low, high] = [0, trace[length][i]].map((value) => along.d2p(footOf(trace, i) + value, true));
+    if (![one, other, low, high].every(Number.isFinite)) return "";
+    return side === "x" ? `M${one},${high}H${other}V${low}H${one}Z` : `M${high},${one}V${other}H${low}V${one}Z`;
+  }).join("");
+}
+
+/**
  * A ghost on the axes of its plot, as they are.
  * @param {any} ghost
- * @param {any} xaxis
- * @param {any} yaxis
+ * @param {any[]} present plotly's own of its trace
  */
-function ghostly({ x, y, mode, line, marker, opacity }, xaxis, yaxis) {
-  const r = marker.size / 2;
+function ghostly({ trace, at, pinned }, present, xaxis, yaxis) {
+  const { type, x, y, mode = "lines", line = {}, marker = {}, opacity = 1 } = trace;
+  const group = shape("g", { opacity: opacity * (pinned ? 0.8 : 0.35) });
+  if (type === "bar") { // in its own colour it would not be seen on a bar
+    group.append(shape("path", { fill: "none", stroke: "var(--px-ink)", "stroke-width": "1.5px" }, outlines(trace, present, xaxis, yaxis)));
+    return group;
+  }
+  const own = line.color ?? marker.color;
+  const colour = inCss(typeof own === "string" ? own : own ? "muted" : `C${at % 6}`);
   let [way, dots, begun] = ["", "", false];
   for (let i = 0; i < Math.min(x.length, y.length); i++) {
     const [across, down] = [xaxis.d2p(x[i]), yaxis.d2p(y[i])];
     const known = Number.isFinite(across) && Number.isFinite(down);
     if (known) {
-      way += `${begun ? "L" : "M"}${across.toFixed(2)},${down.toFixed(2)}`;
-      dots += `M${(across - r).toFixed(2)},${down.toFixed(2)}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`;
+      const [place, r] = [`${across.toFixed(2)},${down.toFixed(2)}`, (marker.size?.[i] ?? marker.size ?? 6) / 2];
+      const turn = { hv: `H${across}`, vh: `V${down}` }[/** @type {string} */ (line.shape)] ?? "";
+      way += begun ? `${turn}L${place}` : `M${place}`;
+      dots += `M${place}m${-r},0${/^(circle|undefined)/.test(marker.symbol) ? `a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0` : `v${-r}h${2 * r}v${2 * r}h${-2 * r}z`}`;
     }
     begun = known;
   }
-  const [group, colour] = [shape("g", { opacity }), inCss(line.color)];
-  const dash = DASHES[line.dash] ?? "none";
-  if (mode.includes("lines")) group.append(shape("path", { fill: "none", stroke: colour, "stroke-width": `${line.width}px`, "stroke-dasharray": dash }, way));
+  const dash = DASHES[pinned ? "dot" : line.dash] ?? "none";
+  const stroke = { fill: "none", stroke: colour, "stroke-width": `${Math.min(line.width ?? 2, 1.5)}px`, "stroke-dasharray": dash };
+  if (mode.includes("lines")) group.append(shape("path", stroke, way));
   if (mode.includes("markers")) group.append(shape("path", { fill: colour }, dots));
   return group;
 }
@@ -147,16 +124,15 @@ function ghostly({ x, y, mode, line, marker, opacity }, xaxis, yaxis) {
 /**
  * Draw ghosts into plotly's picture, by its axes as they are.
  * @param {any} plot plotly's node
- * @param {any[]} ghosts
  */
 export function place(plot, ghosts) {
   for (const { xaxis, yaxis, plot: layer, layerClipId } of /** @type {any[]} */ (Object.values(plot._fullLayout._plots ?? {}))) {
-    const own = ghosts.filter((ghost) => (ghost.xaxis ?? "x") === xaxis._id && (ghost.yaxis ?? "y") === yaxis._id);
+    const own = ghosts.filter(({ trace }) => (trace.xaxis ?? "x") === xaxis._id && (trace.yaxis ?? "y") === yaxis._id);
     let group = layer.node().querySelector(":scope > .px-ghosts");
     if (!group && !own.length) continue;
     group ??= layer.node().appendChild(shape("g", {}));
     group.setAttribute("class", "px-ghosts");
     group.setAttribute("clip-path", `url(#${layerClipId})`);
-    group.replaceChildren(...own.map((ghost) => ghostly(ghost, xaxis, yaxis)));
+    group.replaceChildren(...own.map((ghost) => ghostly(ghost, plot.calcdata[ghost.at], xaxis, yaxis)));
   }
 }

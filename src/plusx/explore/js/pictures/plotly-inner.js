@@ -11,11 +11,11 @@ import { differences } from "../trees.js";
 
 export const understood = "4.1.1"; // of plotly.js
 
-const isNumber = (/** @type {any} */ value) => typeof value === "number"; // words would add ticks
-const numbers = (/** @type {any} */ value) =>
+const isNumber = (value) => typeof value === "number"; // words would add ticks
+const numbers = (value) =>
   value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
-const alike = (/** @type {any} */ value, /** @type {any} */ before) => value?.length === before?.length;
-const points = (/** @type {any} */ value, /** @type {any} */ before, /** @type {any} */ { mode }) =>
+const alike = (value, before) => value?.length === before?.length;
+const points = (value, before, { mode }) =>
   numbers(value) && numbers(before) && (mode || alike(value, before));
 const UNMOVABLE = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
 
@@ -44,14 +44,12 @@ export const isFree = (axis) => !axis?.range;
 /**
  * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
  * in axes' names, ranges and ticks.
- * @param {any} drawn
- * @param {any} next
  * @returns {Difference[] | null}
  */
 export function moves(drawn, next) {
   const { data, layout } = next;
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
-  const isPlain = (/** @type {any} */ trace) =>
+  const isPlain = (trace) =>
     (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
   const free = axes.filter((axis) => isFree(layout[axis]));
   if (free.some((axis) => TIED.some((key) => key in layout[axis])) || !data.every(isPlain)) return null;
@@ -69,10 +67,8 @@ export function moves(drawn, next) {
 
 /**
  * Draw moved leaves by plotly's inner steps for traces.
- * @param {any} plotly
  * @param {any} plot plotly's node
  * @param {Difference[]} leaves
- * @param {any} next
  * @param {() => import("../colours.js").Palette} palette
  */
 export function move(plotly, plot, leaves, next, palette) {

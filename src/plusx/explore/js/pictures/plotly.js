@@ -4,7 +4,7 @@ import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
 import { ours } from "../ours.js";
 import { tables } from "../tables.js";
-import { ghosts, hulls, isGrouped, isPlain, place, slotOf, speaks } from "./ghosts.js";
+import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
 /** @typedef {import("../sources.js").Source} Source */
@@ -99,12 +99,10 @@ export class Plotted {
     this.plotly.Plots.resize(this.plot);
   }
 
-  /** @param {any} figure */
   pins(figure) {
     return figure.data.some(speaks);
   }
 
-  /** @param {any} figure */
   tables(figure) {
     return tables(figure);
   }
@@ -114,18 +112,12 @@ export class Plotted {
   }
 
   /**
-   * What plotly gets, colours by name: the present state, and faintly those that stay beside it.
+   * What plotly gets, colours by name: the present state, and how far those reach that stay beside it.
    * @param {View} view
    */
   composed({ figure: { data, layout }, figure, others }) {
-    // A ghost's bars stand where those of its trace do.
-    const own = data.map((/** @type {any} */ trace, /** @type {number} */ i) =>
-      trace.type === "bar" && isGrouped(layout) ? { ...trace, offsetgroup: slotOf(data, i) } : trace,
-    );
-    const faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
-    this.faint = faint.filter((ghost) => isPlain(layout, ghost));
-    const rest = faint.filter((ghost) => !this.faint.includes(ghost));
-    return { data: [...own, ...hulls(layout, [...data, ...this.faint]), ...rest], layout };
+    this.faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
+    return { data: [...data, ...hulls(layout, [...data, ...this.faint.map(({ trace }) => trace)])], layout };
   }
 
   draw() {
@@ -150,10 +142,7 @@ export class Plotted {
     this.root.classList.add("px-live");
   }
 
-  /**
-   * Draws all anew, in plotly's public way.
-   * @param {any} next
-   */
+  /** Draws all anew, in plotly's public way. */
   react(next) {
     const { data, layout } = painted(next, paletteOf(this.root));
     const solid = this.plot._fullLayout?.scene;

@@ -5,7 +5,6 @@
 const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
 
 /**
- * @param {any} figure
  * @returns {Lines}
  */
 export const linesOf = ({ data, span, layout, drawn, columns, named }) => ({

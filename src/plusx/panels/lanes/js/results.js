@@ -1,5 +1,6 @@
 /** What two lanes have done, in words and in pictures. */
 
+import { paletteOf } from "../../../explore/js/colours.js";
 import { Panel } from "../../js/panel.js";
 import { decades, paintPlane, plot } from "./canvas.js";
 import { blockOf, LAST, mean, NAMES, short, smooth, thin } from "./words.js";
@@ -59,8 +60,7 @@ export class Results extends Panel {
 
   draw() {
     if (!this.history || !this.lossPicture.canvas.clientWidth) return;
-    const style = getComputedStyle(this.root);
-    const [A, B, first, second, ink, muted, grid] = ["C0", "C1", "C2", "C5", "ink", "muted", "grid"].map((name) => style.getPropertyValue(`--px-${name}`).trim());
+    const { C0: A, C1: B, C2: first, C5: second, ink, muted, grid } = paletteOf(this.root);
     const looks = { A: { colour: A }, B: { colour: B, dash: [6, 4] } };
     const inks = { muted, grid };
     const last = Math.max(100, Math.ceil(this.count / 100) * 100);

@@ -1,6 +1,6 @@
 /** The playground's controls and places of pictures, as elements. */
 
-import { followTheme } from "../../../explore/js/colours.js";
+import { followTheme, paletteOf } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
 import { make } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
@@ -87,8 +87,8 @@ export class Bench extends Answer {
 
   /** What pictures are painted in: attention, similarity, letters. */
   colours() {
-    const style = getComputedStyle(this.root);
-    return ["--px-C0", "--px-C1", "--px-ink"].map((name) => style.getPropertyValue(name).trim());
+    const { C0, C1, ink } = paletteOf(this.root);
+    return [C0, C1, ink];
   }
 
   map(name) {
