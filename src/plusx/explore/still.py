@@ -198,13 +198,12 @@ def _settle(axis, key: tuple[str, str], layout: dict, words: dict, axes: dict):
                 ends = [end for other in others for end in getattr(other, f"get_{side}lim")()]
                 for other in others:
                     getattr(other, f"set_{side}lim")(min(ends), max(ends))
-            if given.get("type") == "log" and "tickvals" not in given:
-                low, high = np.log10(get())
-                part.set_minor_locator(NullLocator())
-                ticks = _decades(axis, side, low, high)
-                part.set_ticks(list(ticks), list(ticks.values()))
             if "reversed" in str(given.get("autorange")):
                 put(sorted(get(), reverse=True))
+        if given.get("type") == "log" and "tickvals" not in given:
+            ticks = _decades(axis, side, *sorted(np.log10(get())))
+            part.set_minor_locator(NullLocator())
+            part.set_ticks(list(ticks), list(ticks.values()))
 
 
 def _bars(axis, group: list[tuple[dict, str]], layout: dict):
@@ -261,18 +260,13 @@ def _scale(axis, side: str, given: dict, partner: str):
     log = given.get("type") == "log"
     if log:
         set_("scale", "log")
-    dated = given.get("type") == "date"
     if "range" in given:
-        ends = _placed(given["range"], "date", {}) if dated else given["range"]
-        set_("lim", *(10.0 ** np.array(ends, float) if log else ends))
+        ends = _placed(given["range"], given.get("type"), {})
+        set_("lim", *(10.0**ends if log else ends))
     if "tickvals" in given:
         # Ticks between these have no length, and would take half of the time.
         getattr(axis, f"{side}axis").set_minor_locator(NullLocator())
-        set_("ticks", _placed(given["tickvals"], "date", {}) if dated else given["tickvals"], given.get("ticktext"))
-    elif log and np.ptp(given.get("range", 0)) >= 1:
-        ticks = _decades(axis, side, *sorted(given["range"]))
-        set_("ticks", list(ticks), list(ticks.values()))
-        getattr(axis, f"{side}axis").set_minor_locator(NullLocator())
+        set_("ticks", _placed(given["tickvals"], given.get("type"), {}), given.get("ticktext"))
     if given.get("visible") is False:
         return getattr(axis, f"{side}axis").set_visible(False)
     if given.get("showticklabels") is False or given.get("anchor", partner) != partner:
@@ -303,9 +297,7 @@ def _draw(axis, trace: dict, colour: str, layout: dict):
         return _grid(axis, trace)
     line, marker = trace.get("line", {}), trace.get("marker", {})
     look = {"alpha": trace.get("opacity")}
-    x, y = trace.get("x"), trace.get("y")
-    x = np.arange(len(y), dtype=float) if x is None else x
-    y = np.arange(len(x), dtype=float) if y is None else y
+    x, y = trace["x"], trace["y"]
     if trace.get("connectgaps") or "sizeref" in marker:
         raise ExploreError("explore: no still picture of joined gaps, or of marks whose sizes have a scale.")
     if isinstance(marker.get("color"), np.ndarray):

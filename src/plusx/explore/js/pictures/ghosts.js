@@ -33,6 +33,13 @@ export function ghosts(present, other, pinned) {
 /** Where the bars of a trace begin. */
 const footOf = (trace, /** @type {number} */ i) => trace.base?.[i] ?? trace.base ?? 0;
 
+/** The least and the greatest of numbers, the first and the last of words. */
+function endsOf(values) {
+  let [low, high] = [values[0], values.at(-1)];
+  if (typeof low === "number") for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  return [low, high];
+}
+
 /**
  * For each plot whose axes plotly chooses, a trace that shows nothing and reaches as far as all in it, ghosts too.
  */
@@ -50,12 +57,10 @@ export function hulls(layout, traces) {
       const isLength = type === "bar" && (side === "y") === (orientation === "v");
       const far = (value, /** @type {number} */ at) => (isLength ? value + footOf(trace, at) : value);
       const known = Array.from(trace[side], far).filter((value) => typeof value === "string" || (Number.isFinite(value) && (axes[i].type !== "log" || value > 0)));
-      const [low, high] = [known.reduce((a, b) => (b < a ? b : a), known[0]), known.reduce((a, b) => (b > a ? b : a), known[0])];
+      if (!known.length) return;
+      const [low, high] = endsOf(known);
       const ends = isLength && low > 0 ? [high] : isLength && high < 0 ? [low] : [low, high]; // plotly lets bars begin at the edge
-      for (const value of known.length ? ends : []) {
-        const [least = value, most = value] = hull[side];
-        hull[side] = [value < least ? value : least, value > most ? value : most];
-      }
+      hull[side] = endsOf([...hull[side], ...ends]);
     });
   }
   return Object.values(found).filter(({ x, y }) => x.length && y.length);
