@@ -161,7 +161,7 @@ def _branch(piece: _Piece, values: dict[int, int]) -> tuple[str, int, str]:
     label = f"branch: {words}; added to the stream" if is_there else f"branch removed: {words}"
     drawn = (
         f'<path class="px-stream" d="M0 {WIRE}H{EDGE}M{plus} {WIRE}H{width}"/>'
-        f'<g class="px-branch" data-on="{_said(is_there)}">'
+        f'<g class="px-branch" data-on="{str(is_there).lower()}">'
         f'<path class="px-wire" d="M{EDGE} {WIRE}V{TOP + 6}q0-6 6-6H{plus - 6}q6 0 6 6V{WIRE - RADIUS - 5}"/>'
         f'<path class="px-tip" d="M{plus - 4} {WIRE - RADIUS - 7}h8l-4 7z"/>{drawn}</g>'
         f"{_group('px-skip', piece.skip, values, 'skip', _skip(EDGE, plus))}"
@@ -217,7 +217,7 @@ def _skip(tap: int, plus: int) -> str:
 
 def _group(kind: str, switch: _Switch | None, values: dict[int, int], word: str, drawn: str) -> str:
     """Elements that a press takes as one; a picture, where there is nothing to choose."""
-    said = f'class="{kind}" data-on="{_said(_is_there(switch, values))}"'
+    said = f'class="{kind}" data-on="{str(_is_there(switch, values)).lower()}"'
     if switch and switch.to[values[switch.at]] is not None:
         value = values[switch.at]
         said += f' data-set="{html.escape(switch.control)}" data-to="{switch.to[value]}"'
@@ -237,10 +237,6 @@ def _named(switch: _Switch, word: str, value: int) -> str:
 
 def _is_there(switch: _Switch | None, values: dict[int, int]) -> bool:
     return switch is None or switch.on[values[switch.at]]
-
-
-def _said(is_on: bool) -> str:
-    return "true" if is_on else "false"
 
 
 @cache

@@ -21,7 +21,7 @@ def for_page(figure: dict) -> dict:
     """The normalised figure without plotly's legend and colour scales, and without the room for them."""
     if "drawn" in figure:
         return figure
-    data = [{**trace, "showscale": False} if _has_scale(trace) else trace for trace in figure["data"]]
+    data = [{**trace, "showscale": False} if trace.get("type") in GRIDS else trace for trace in figure["data"]]
     layout = {**figure["layout"], "showlegend": False}
     flat = all(trace.get("type", "scatter") in FLAT for trace in data)
     notes = layout.get("annotations", ())
@@ -44,16 +44,13 @@ def legend(figure: dict, turns: bool = False) -> str:
         if trace.get("name")
         and trace.get("showlegend", True)
         and trace.get("visible", True) is True
-        and not _has_scale(trace)
+        and trace.get("type") not in GRIDS
     ]
     shown = figure["layout"].get("showlegend", len(entries) > 1)
-    scales = [_scale_bar(trace) for trace in figure["data"] if _has_scale(trace) and trace.get("showscale", True)]
+    grids = [trace for trace in figure["data"] if trace.get("type") in GRIDS]
+    scales = [_scale_bar(trace) for trace in grids if trace.get("showscale", True)]
     hint = "<span>Drag the picture to turn it.</span>" if turns and "scene" in figure["layout"] else ""
     return "".join(entries if shown else []) + "".join(scales) + hint
-
-
-def _has_scale(trace: dict) -> bool:
-    return trace.get("type") in GRIDS
 
 
 def _scale_bar(trace: dict) -> str:

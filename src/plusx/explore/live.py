@@ -66,19 +66,17 @@ class Live(anywidget.AnyWidget):
         self.check(explorer.controls)
         self.explorer, self.computed = explorer, {}
         self.add_traits(**{control.name: Choice(control) for control in explorer.controls})
-        tag = opening("explore", data_name=explorer.name)
         try:
-            start = explorer.figure(explorer.start)
-            self.computed[explorer.start] = packed([(start[0], as_seen(start[1]))], 1)
-            if "drawn" in start[1]:
-                tag = opening("explore", data_name=explorer.name, data_drawn=start[1]["drawn"])
-            shown = markup(
-                explorer, tag, start[0], as_seen(start[1]), still_picture(explorer, as_seen(start[1]), "wide", 720)
-            )
+            title, figure = start = explorer.figure(explorer.start)
+            seen = as_seen(figure)
+            self.computed[explorer.start] = packed([(title, seen)], 1)
+            picture = still_picture(explorer, seen, "wide", 720)
         except ExploreError as error:
-            start, empty = error, {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
-            shown = markup(explorer, tag, str(error), empty, "")
-        super().__init__(markup=shown)
+            start, title, picture = error, str(error), ""
+            seen = {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
+        drawn = {"data_drawn": seen["drawn"]} if "drawn" in seen else {}
+        tag = opening("explore", data_name=explorer.name, **drawn)
+        super().__init__(markup=markup(explorer, tag, title, seen, picture))
         self.kept = saved(explorer, start)
         self.on_msg(lambda widget, question, buffers: self.answer(question))
 
@@ -92,16 +90,12 @@ class Live(anywidget.AnyWidget):
         else:
             state = tuple(question["state"])
             try:
-                self.tell(state)
+                if state not in self.computed:
+                    title, figure = self.explorer.figure(state)
+                    self.computed[state] = packed([(title, as_seen(figure))], 1)
+                self.send({"state": state}, [self.computed[state]])
             except ExploreError as error:  # shown in place, and the last good picture stays
                 self.send({"state": state, "error": str(error)})
-
-    def tell(self, state: tuple[int, ...]):
-        """Send a state, computed if it is not known yet."""
-        if state not in self.computed:
-            title, figure = self.explorer.figure(state)
-            self.computed[state] = packed([(title, as_seen(figure))], 1)
-        self.send({"state": state}, [self.computed[state]])
 
 
 @functools.cache

@@ -13,6 +13,7 @@ import itertools
 import json
 import random
 import time
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,15 +166,25 @@ def packed(results: list[tuple[str, dict]], level: int) -> bytes:
     """
     leaves: list[dict] = []
     common = _shared([{"title": title, **figure} for title, figure in results], [], leaves)
-    pool = _Pool()
-    header = json.dumps(
-        {"figure": pool.put(common), "leaves": [{**leaf, "values": pool.put(leaf["values"])} for leaf in leaves]},
-        allow_nan=False,
-        separators=(",", ":"),
-    ).encode()
+    offsets, numbers = {}, array("d")  # all arrays end to end, equal ones once
+
+    def put(node: Any) -> Any:
+        """The tree with its arrays replaced by references."""
+        if isinstance(node, dict):
+            return {key: put(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [put(value) for value in node]
+        if not isinstance(node, np.ndarray):
+            return node
+        if (key := _key(node)) not in offsets:
+            offsets[key] = len(numbers)
+            numbers.frombytes(node.tobytes())
+        return {"$": [offsets[key], *node.shape]}
+
+    tree = put({"figure": common, "leaves": leaves})
+    header = json.dumps(tree, allow_nan=False, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 4)
-    numbers = np.concatenate([np.zeros(0), *pool.arrays]).astype("<f8")
-    planes = numbers.view(np.uint8).reshape(-1, 8).T.tobytes()
+    planes = np.array(numbers, "<f8").view(np.uint8).reshape(-1, 8).T.tobytes()
     blob = np.uint32(len(header)).astype("<u4").tobytes() + header + planes
     return gzip.compress(blob, level, mtime=0)
 
@@ -183,7 +194,8 @@ def _shared(nodes: list, path: list, leaves: list[dict]) -> Any:
     first = nodes[0]
     if all(isinstance(node, dict) and node.keys() == first.keys() for node in nodes):
         return {key: _shared([node[key] for node in nodes], [*path, key], leaves) for key in first}
-    if all(isinstance(node, list) and len(node) == len(first) and _holds_dicts(node) for node in nodes):
+    lists = all(isinstance(node, list) and len(node) == len(first) for node in nodes) and first
+    if lists and all(isinstance(item, dict) for node in nodes for item in node):
         return [_shared([node[i] for node in nodes], [*path, i], leaves) for i in range(len(first))]
     places: dict = {}
     index = [places.setdefault(_key(node), len(places)) for node in nodes]
@@ -192,10 +204,6 @@ def _shared(nodes: list, path: list, leaves: list[dict]) -> Any:
     values = [nodes[index.index(place)] for place in range(len(places))]
     leaves.append({"path": path, "index": index, "values": values})
     return None
-
-
-def _holds_dicts(node: list) -> bool:
-    return bool(node) and all(isinstance(item, dict) for item in node)
 
 
 def _key(node: Any) -> Any:
@@ -207,27 +215,3 @@ def _key(node: Any) -> Any:
     if isinstance(node, list):
         return tuple(_key(value) for value in node)
     return type(node), node
-
-
-class _Pool:
-    """All arrays of an explorer end to end, equal ones once."""
-
-    def __init__(self):
-        self.offsets: dict = {}
-        self.arrays: list[np.ndarray] = []
-        self.length = 0
-
-    def put(self, node: Any) -> Any:
-        """The tree with its arrays replaced by references."""
-        if isinstance(node, dict):
-            return {key: self.put(value) for key, value in node.items()}
-        if isinstance(node, list):
-            return [self.put(value) for value in node]
-        if not isinstance(node, np.ndarray):
-            return node
-        key = _key(node)
-        if key not in self.offsets:
-            self.offsets[key] = self.length
-            self.arrays.append(node.ravel())
-            self.length += node.size
-        return {"$": [self.offsets[key], *node.shape]}

@@ -75,18 +75,9 @@ def _check_outputs(app, doctree):
     sources = ["".join(cell["source"]) for cell in notebook["cells"]]
     if not any("plusx" in source for source in sources):
         return
-    ids = set()
     for cell in cells:
         lines = DECORATOR.findall(sources[cell["cell_index"]])
-        drawn = [each["id"] for node in cell.findall(nodes.raw) for each in found(node.astext(), "explore")]
-        for own in drawn:
-            if own in ids:
-                raise ExtensionError(
-                    f"plusx.sphinx: {name} has two explorers called '{own.removeprefix('explore-')}'. "
-                    "Rename one: the name is its link and tells them apart."
-                )
-            ids.add(own)
-        shown = len(drawn)
+        shown = sum(len(found(node.astext(), "explore")) for node in cell.findall(nodes.raw))
         if shown < len(lines) and not UNSHOWN.intersection(cell["cell_metadata"].get("tags", [])):
             run = app.env.nb_metadata[name].get("exec_data")
             why = "This build did not run it. Clear the notebook's outputs, or set `execute_notebooks: cache`."
@@ -96,13 +87,13 @@ def _check_outputs(app, doctree):
 
 
 def _check_ids(app, doctree, docname):
-    """Stop a build that makes one page of many where two of them have explorers of one name."""
+    """Stop the build where two explorers of a page, which may be made of many, have one name."""
     ids = [each["id"] for node in doctree.findall(nodes.raw) for each in found(node.astext(), "explore")]
     for own in ids:
         if ids.count(own) > 1:
             raise ExtensionError(
-                f"plusx.sphinx: {docname}, with all that it holds, has two explorers called "
-                f"'{own.removeprefix('explore-')}'. Rename one: the name is its link and tells them apart."
+                f"plusx.sphinx: {docname} has two explorers called '{own.removeprefix('explore-')}'. "
+                "Rename one: the name is its link and tells them apart."
             )
 
 

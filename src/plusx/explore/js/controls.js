@@ -27,19 +27,12 @@ export function formOf(box) {
 }
 
 /**
- * In the sequence of their indices.
  * @param {HTMLFormElement} form
  * @returns {Control[]}
  */
 export function controlsOf(form) {
-  /** @type {HTMLInputElement[][]} */
-  const groups = [];
   const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("[data-control]"));
-  for (const input of inputs) {
-    const index = Number(input.dataset.control);
-    groups[index] = [...(groups[index] ?? []), input];
-  }
-  return groups.map(control);
+  return [...Map.groupBy(inputs, ({ dataset }) => dataset.control).values()].map(control);
 }
 
 /**

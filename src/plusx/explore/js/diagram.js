@@ -55,11 +55,7 @@ export function diagram(node, choose) {
     });
   }
 
-  /** @param {HTMLElement} part */
-  function press(part) {
-    choose(String(part.dataset.set), Number(part.dataset.to));
-  }
-
+  const press = (/** @type {HTMLElement} */ { dataset }) => choose(String(dataset.set), Number(dataset.to));
   const partOf = (/** @type {EventTarget | null | undefined} */ target) =>
     /** @type {HTMLElement | null} */ (/** @type {Element | null} */ (target)?.closest("[data-set]") ?? null);
   /** @type {HTMLElement | null} */

@@ -8,7 +8,7 @@ import { diagram } from "./diagram.js";
 import { one } from "./elements.js";
 import { Drawn } from "./pictures/drawn.js";
 import { Plotted } from "./pictures/plotly.js";
-import { weighed } from "./tables.js";
+import { tables, weighed } from "./tables.js";
 import { same } from "./trees.js";
 import { plain } from "./words.js";
 
@@ -297,7 +297,7 @@ export class Explorer {
   fillTable() {
     const data = /** @type {HTMLDetailsElement} */ (one(this.root, ".px-data"));
     if (!this.current || !data.open) return;
-    one(this.root, ".px-table").replaceChildren(...this.picture.tables(this.current));
+    one(this.root, ".px-table").replaceChildren(...tables(this.current));
   }
 
   // ---- a state that a kernel has yet to compute ------------------------------------------------------

@@ -6,7 +6,6 @@
 import { paletteOf, rgb } from "../colours.js";
 import { make, one } from "../elements.js";
 import { number } from "../numbers.js";
-import { tables } from "../tables.js";
 import { linesOf, nearest, paths } from "./shapes.js";
 
 /** @typedef {import("./picture.js").Picture} Picture */
@@ -89,10 +88,6 @@ export class Drawn {
   /** Whether one line or dot can stand out. */
   singles() {
     return ["threads", "dots"].includes(String(this.root.dataset.drawn));
-  }
-
-  tables(figure) {
-    return tables(figure);
   }
 
   redraw() {

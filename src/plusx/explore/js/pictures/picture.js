@@ -13,7 +13,6 @@
  * @property {() => void} repaint every colour has changed
  * @property {() => void} resize its place has another size
  * @property {(figure: any) => boolean} pins whether another state can stay beside this figure
- * @property {(figure: any) => Node[]} tables the figure's data
  * @property {() => void} end
  */
 

@@ -12,11 +12,9 @@ import { differences } from "../trees.js";
 export const understood = "4.1.1"; // of plotly.js
 
 const isNumber = (value) => typeof value === "number"; // words would add ticks
-const numbers = (value) =>
-  value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
+const numbers = (value) => value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
 const alike = (value, before) => value?.length === before?.length;
-const points = (value, before, { mode }) =>
-  numbers(value) && numbers(before) && (mode || alike(value, before));
+const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
 const UNMOVABLE = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
 
 /**
@@ -49,8 +47,7 @@ export const isFree = (axis) => !axis?.range;
 export function moves(drawn, next) {
   const { data, layout } = next;
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
-  const isPlain = (trace) =>
-    (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
+  const isPlain = (trace) => (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
   const free = axes.filter((axis) => isFree(layout[axis]));
   if (free.some((axis) => TIED.some((key) => key in layout[axis])) || !data.every(isPlain)) return null;
   const isMove = (/** @type {Difference} */ { path: [part, index, key, ...rest], value, before }) => {

@@ -3,7 +3,6 @@
 import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
 import { ours } from "../ours.js";
-import { tables } from "../tables.js";
 import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
@@ -101,10 +100,6 @@ export class Plotted {
 
   pins(figure) {
     return figure.data.some(speaks);
-  }
-
-  tables(figure) {
-    return tables(figure);
   }
 
   end() {
