@@ -173,3 +173,33 @@ def test_in_a_frame_of_a_course_without_storage_nothing_is_promised_and_nothing_
                 assert inner.locator("html").get_attribute("data-mode") != before
             page.close()
         assert errors == []
+
+
+READABLE = """() => [...document.querySelectorAll('.plusx-explore')].filter((e) => e.checkVisibility()).map((root) => {
+  const [svg, ...more] = [...root.querySelectorAll('.px-still svg')].filter((each) => each.checkVisibility());
+  const looks = [...svg.querySelectorAll('path, image')].map((path) => ({ ...getComputedStyle(path), path }));
+  const room = root.querySelector('.px-figure').getBoundingClientRect().height + 1;
+  return { name: root.dataset.name, tall: svg.getBoundingClientRect().height <= room && more.length === 0,
+    drawn: looks.some(({ stroke, path }) => path.localName === 'image' || !['none', 'rgb(0, 0, 0)'].includes(stroke)),
+    black: root.querySelectorAll('.px-drawn path, .px-piece rect').values().filter((each) =>
+      getComputedStyle(each).fill !== 'none').toArray().length,
+    words: root.querySelector('.px-result').checkVisibility(), numbers: root.querySelectorAll('td').length > 5 };
+})"""
+
+
+@pytest.mark.parametrize("name", ["01-f-of-x-plus-x", "14-rank-collapse"])
+def test_one_page_out_of_an_archive_says_what_is_missing_and_can_be_read(site, tmp_path, open_page, name):
+    file = site / "chapters" / f"{name}.html"
+    page, foreign, errors = open_page(file.as_uri(), solid=False)
+    said = page.locator(".px-alone")
+    assert said.count() == 1 and said.is_hidden() and errors == []
+    shutil.copy(file, tmp_path)
+    page, foreign, _ = open_page((tmp_path / file.name).as_uri(), solid=False)
+    assert page.locator(".px-alone").is_visible() and foreign == []
+    assert "Unpack the whole archive" in page.locator(".px-alone").inner_text()
+    found = page.evaluate(READABLE)
+    assert len(found) > 3
+    for each in found:
+        assert each["tall"] and each["drawn"] and each["words"] and each["numbers"] and not each["black"], each
+    wide = "[...document.querySelectorAll('svg')].filter((e) => !e.closest('.plusx-explore, mjx-container'))"
+    assert page.evaluate(f"{wide}.filter((e) => e.getBoundingClientRect().height > 100).length") == 0

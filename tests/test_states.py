@@ -152,6 +152,23 @@ def test_too_many_bytes_are_refused():
         explored.payload(explored.tabulate())
 
 
+def test_what_is_named_is_the_control_that_costs_most_and_not_the_longest():
+    def slow(a, b):
+        time.sleep(0.03 * b)
+        return wave(True, a)
+
+    def large(a, b):
+        return dict(data=[dict(y=np.random.default_rng(b).normal(size=1 + 9000 * b))], layout=dict(title="t"))
+
+    with pytest.raises(ExploreError, match=r"slow took over .*Shorten the control 'b' \(2 options\)"):
+        explorer(slow, Budget(seconds=0.1), a=(1, 9), b=[0, 1]).tabulate()
+    with pytest.raises(ExploreError, match=r"slow took over .*Shorten the control 'b' \(2 options\)"):
+        explorer(slow, Budget(seconds=0.1), b=[0, 1], a=(1, 4)).tabulate()
+    explored = explorer(large, a=(1, 9), b=[0, 4, 5])
+    with pytest.raises(ExploreError, match=r"large needs .*Shorten the control 'b' \(3 options\)"):
+        explored.payload(explored.tabulate())
+
+
 def test_a_budget_may_be_used_up():
     explored = explorer(wave, Budget(states=4), skip=True, depth=(1, 2))
     results = explored.tabulate()

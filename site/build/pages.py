@@ -120,7 +120,7 @@ def _draw_icon(tag: re.Match) -> str:
         raise ExtensionError(f"pages: the theme has no icon for {tag[0]}")
     width, height, path = _icons()[names[0]]
     return (
-        f'<svg class="svg-inline--fa {" ".join(classes)}"{rest} aria-hidden="true" '
+        f'<svg class="svg-inline--fa {" ".join(classes)}"{rest} aria-hidden="true" height="16" '
         f'viewBox="0 0 {width} {height}"><path fill="currentColor" d="{path}"></path></svg>'
     )
 

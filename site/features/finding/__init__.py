@@ -16,7 +16,7 @@ TERM = re.compile(r'<dt id="(term-[^"]*)">(.*?)</dt>(?:\s*<dt.*?</dt>)*\s*<dd>(.
 # Not what one looks for, or not words.
 UNSAID = re.compile(
     r"<(script|style|template|svg|mjx-math|pre|form|table|noscript)\b.*?</\1>|<a class=\"headerlink\".*?</a>"
-    r"|<p class=\"px-minutes\".*?</p>",
+    r"|<p class=\"px-(?:minutes|alone)\".*?</p>",
     re.S,
 )
 

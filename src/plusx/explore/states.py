@@ -11,6 +11,7 @@ import inspect
 import io
 import itertools
 import json
+import math
 import random
 import time
 from array import array
@@ -101,17 +102,22 @@ class Explorer:
 
         A few states, drawn by lot, are computed twice. Raises when over budget, or when such a state differs.
         """
-        count = int(np.prod([len(control.values) for control in self.controls]))
+        sizes = [len(control.values) for control in self.controls]
+        count = math.prod(sizes)
         if count > self.budget.states:
-            raise self._over(f"has {count:,} states", f"{self.budget.states:,}")
-        begun, results = time.perf_counter(), []
-        for state in self.states:
-            results.append(self._quiet(state))
-            if time.perf_counter() - begun > self.budget.seconds:
-                raise self._over(
-                    f"took over {time.perf_counter() - begun:.0f} s for {len(results):,} of {count:,} states",
-                    f"{self.budget.seconds:g} s",
-                )
+            raise self._over(f"has {count:,} states", f"{self.budget.states:,}", lambda at: 1 / sizes[at])
+        ends, results = [time.perf_counter()], []
+        while len(results) < count and ends[-1] - ends[0] <= self.budget.seconds:
+            results.append(self._quiet(self.states[len(results)]))
+            ends.append(time.perf_counter())
+        if (taken := ends[-1] - ends[0]) > self.budget.seconds:
+            times = list(zip(self.states, np.diff(ends)))
+
+            def left(at: int) -> float:
+                return np.mean([each for state, each in times if state[at] == 0]) / sizes[at]
+
+            what = f"took over {taken:.0f} s for {len(results):,} of {count:,} states"
+            raise self._over(what, f"{self.budget.seconds:g} s", left)
         for at in random.Random(self.name).sample(range(count), min(count, AGAIN)):
             if _key([*self._quiet(self.states[at])]) != _key([*results[at]]):
                 raise ExploreError(
@@ -131,19 +137,16 @@ class Explorer:
         text = encode(results)
         size = len(text) * 3 / 4 / 1000
         if size > self.budget.kilobytes:
-            raise self._over(f"needs {size:,.0f} kB", f"{self.budget.kilobytes:,} kB", self._dearest(results))
+
+            def left(at: int) -> int:
+                return len(packed([each for state, each in zip(self.states, results) if state[at] == 0], 1))
+
+            raise self._over(f"needs {size:,.0f} kB", f"{self.budget.kilobytes:,} kB", left)
         return text
 
-    def _dearest(self, results: list[tuple[str, dict]]) -> Control:
-        """The control without whose values, all but the first, the table would be the smallest."""
-
-        def left(at: int) -> int:
-            return len(packed([each for state, each in zip(self.states, results) if state[at] == 0], 1))
-
-        return self.controls[min(range(len(self.controls)), key=left)]
-
-    def _over(self, what: str, allowed: str, control: Control | None = None) -> ExploreError:
-        control = control or max(self.controls, key=lambda control: len(control.values))
+    def _over(self, what: str, allowed: str, left: Callable[[int], float]) -> ExploreError:
+        """left: what the explorer would cost if of a control, by its place, all values but the first were gone."""
+        control = self.controls[min(range(len(self.controls)), key=left)]
         return ExploreError(
             f"explore: {self.name} {what}, the budget is {allowed}. Shorten the control "
             f"'{control.name}' ({len(control.values)} options), or return fewer points."

@@ -24,6 +24,14 @@ ASSETS = ("explore.css", "diagram.css", "built/explore.js")  # in the order in w
 MODE = "static"
 DECORATOR = re.compile(r"^@(?:[\w.]+\.)?explore\(.*", re.M)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
+# What a page says that has left its book behind, as one file out of an archive; explore.css hides it.
+ALONE = """<p class="px-alone">This page is alone: what draws it and lets it move is in the folder _static of its book.
+Unpack the whole archive, and open the page there. Words, numbers and first pictures are below.</p>
+"""
+# So much of its looks that these can be read; whatever explore.css sets has precedence over a layer.
+BARE = """<style>@layer px-bare { [class^="plusx-"] { %s } .px-still, .px-still svg { width: 100%%; height: 100%% }
+.px-drawn path, .px-piece :not(text) { fill: none; stroke: currentColor } .px-piece .px-hit { stroke: none }
+.px-narrow, .px-strike, .px-cut { display: none } }</style>"""
 UNSHOWN = {"raises-exception", "remove-output", "remove_output"}  # tags of cells whose output is not wanted
 
 
@@ -109,6 +117,9 @@ def _equip_page(app, pagename, templatename, context, doctree):
             f"plusx.sphinx: {pagename} asks for the plotly bundles {', '.join(sorted(set(asked)))}; "
             f"explore_bundles has {', '.join(bundles)}. Add what is missing, or leave the setting out."
         )
+    light = re.findall(r"(--px-\w+: )light-dark\((#\w+)", (EXPLORE / "explore.css").read_text(encoding="utf8"))
+    context["metatags"] = context.get("metatags", "") + BARE % "; ".join(map("".join, light))
+    context["body"] = ALONE + context["body"]
     for name in ASSETS:
         if name.endswith(".css"):
             app.add_css_file(f"plusx/{name}")
