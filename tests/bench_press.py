@@ -223,6 +223,48 @@ def ways(tmp_path):
     return tmp_path, list(pages)
 
 
+# When the first lines of a picture are painted, whoever draws them.
+FIRST = """(() => {
+  const { stroke } = CanvasRenderingContext2D.prototype;
+  let drawn = false;
+  CanvasRenderingContext2D.prototype.stroke = function (...all) {
+    drawn = true;
+    return stroke.apply(this, all);
+  };
+  const look = () => {
+    if (!drawn && !document.querySelector('.px-still path[clip-path], .scatterlayer .js-line')) {
+      requestAnimationFrame(look);
+      return;
+    }
+    const painted = new MessageChannel();
+    painted.port1.onmessage = () => { window.first = performance.now(); };
+    painted.port2.postMessage(0);
+  };
+  requestAnimationFrame(look);
+})()"""
+
+
+def test_the_first_picture_beside_what_people_write_by_hand(ways, open_page):
+    folder, names = ways
+    times = {name: [] for name in names}
+    with serve(folder) as url:
+        for _ in range(7):
+            for name in names:
+                page, _, _ = open_page("about:blank", solid=False)  # with a cache of its own
+                page.add_init_script(FIRST)
+                page.goto(f"{url}/{urllib.parse.quote(name)}.html")
+                times[name].append(page.wait_for_function("window.first").json_value())
+                page.context.close()
+    print()
+    first = {name: statistics.median(each[1:]) for name, each in times.items()}
+    for name, each in first.items():
+        print(f"  {name:28} first picture {each:6.0f} ms   {(folder / f'{name}.html').stat().st_size / 1000:6.0f} kB")
+    for axes in ("free", "fixed"):
+        print(
+            f"  axes {axes}, of by hand: {first[f'ours, axes {axes}'] / first[f'plotly.js by hand, axes {axes}']:.2f}"
+        )
+
+
 def test_a_press_beside_what_people_write_by_hand(ways, open_page):
     folder, names = ways
     with serve(folder) as url:

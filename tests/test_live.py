@@ -2,6 +2,7 @@
 
 import base64
 import html
+import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -15,7 +16,6 @@ from browser import ROOT
 from decoding import assert_same, decode_bytes
 from IPython.core.formatters import DisplayFormatter
 from nbconvert import MarkdownExporter
-from traitlets.config import Config
 
 from plusx.explore import ExploreError, explore
 from plusx.explore.controls import bind
@@ -168,18 +168,16 @@ def display(monkeypatch):
     def display(function, **controls):
         shown = []
         monkeypatch.delenv("PLUSX_EXPLORE", raising=False)
-        monkeypatch.setattr(IPython.display, "display", lambda each, **how: shown.append((each, how)))
+        monkeypatch.setattr(IPython.display, "display", lambda each, **how: shown.append(each))
         explore(**controls)(function)
-        (widget, _), (aside, how) = shown
+        widget, aside = shown
         bundle, _ = DisplayFormatter().format(widget)
-        shown = [(bundle, {}), (aside, how["metadata"])]
-        given = [nbformat.v4.new_output("display_data", each, metadata=said) for each, said in shown]
+        given = [nbformat.v4.new_output("display_data", each) for each in (bundle, aside)]
         cell = nbformat.v4.new_code_cell("f()", outputs=given)
-        leaves = {"enabled": True, "remove_single_output_tags": {"px-kept"}}
-        exporter = MarkdownExporter(config=Config(TagRemovePreprocessor=leaves))
-        text, _ = exporter.from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
-        assert bundle["text/html"].splitlines()[0] in text and "px-kept" not in text
-        assert bundle["text/html"] in aside["text/html"] and aside["text/plain"] == ""
+        text, _ = MarkdownExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
+        assert text.count(bundle["text/html"].splitlines()[0]) == 1 and "<style" not in text and "px-kept" not in text
+        script = aside["application/javascript"].removeprefix("element.innerHTML = ").removesuffix(";")
+        assert bundle["text/html"] in json.loads(script) and "</" not in script and aside["text/plain"] == ""
         assert bundle.keys() == {WIDGET, "text/html", "text/plain"}
         return bundle
 

@@ -397,6 +397,22 @@ def test_an_order_that_changes_with_the_state_is_drawn_whole(page_of):
     assert page.evaluate(words) == ["norm", "relu", "weight", "norm"] and errors == []
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_longer_order_moves_nothing_that_stands_below_it(page_of, width):
+    orders = {"long": "[weight norm relu weight norm relu weight]:skip relu [norm relu weight]:skip", "short": "[norm]"}
+
+    def f(skip, order):
+        return curve(skip, 1) | {"diagram": orders[order]}
+
+    page, errors = page_of(f, skip=True, order=list(orders))
+    page.set_viewport_size({"width": width, "height": 900})
+    tops = set()
+    for order in ("long", "short", "long"):
+        page.get_by_text(order, exact=True).click()
+        tops.add(page.locator(".px-figure").bounding_box()["y"])
+    assert len(tops) == 1 and errors == []
+
+
 def test_the_keyboard_stays_where_a_press_changes_the_order(page_of):
     orders = {"plain": "[linear]:bent=bent linear", "bent": "[linear relu linear]:bent=bent norm relu"}
 

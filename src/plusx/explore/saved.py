@@ -6,6 +6,7 @@ and JupyterLab show them where the widget has no model. It is the state the expl
 
 import base64
 import html
+import json
 import re
 
 from .controls import ExploreError
@@ -50,17 +51,18 @@ _HOW = "To switch, run the notebook up to this cell."
 
 
 def show(widget):
-    """Display a widget, and once more the HTML that it has `kept`, hidden for as long as the widget is there.
+    """Display a widget, and a script with the HTML that it has `kept`, hidden for as long as the widget is there.
 
     A notebook from elsewhere needs no second HTML: without a kernel JupyterLab and Notebook 7 show the first in place
-    of the widget. In a notebook that was run there they say only that the widget loads, or that its model is not found.
+    of the widget. In a notebook that was run there they say only that the widget loads, or that its model is not found;
+    and there alone they run scripts. What makes Markdown or HTML of a notebook for GitHub leaves the script out.
     """
     from IPython.display import display
 
     display(widget)
     page = f'<style>{_STYLE}</style>\n<div class="px-kept" style="display: none">\n{widget.kept["text/html"]}\n</div>'
-    # By the tag a converter leaves it out, where the page that it makes keeps no styles.
-    display({"text/html": page, "text/plain": ""}, raw=True, metadata={"tags": ["px-kept"]})
+    script = f"element.innerHTML = {json.dumps(page)};".replace("</", r"<\/")
+    display({"application/javascript": script, "text/plain": ""}, raw=True)
 
 
 def saved(explorer: Explorer, start: tuple[str, dict] | ExploreError) -> dict[str, str]:

@@ -23,6 +23,7 @@ _BUNDLES = {
     "cartesian": {"scatter", "bar", "heatmap", "contour"},
     "gl3d": {"scatter", "surface"},
 }
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')  # of a piece of a diagram
 
 
 def fragment(explorer: Explorer) -> str:
@@ -40,7 +41,14 @@ def fragment(explorer: Explorer) -> str:
     drawer = {"data_bundle": bundle} if kinds == {""} else {"data_drawn": figure["drawn"]}
     tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, **drawer)
     longest = max((title for title, _ in results), key=len)
-    return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n", longest)
+    rooms = dict.fromkeys(_room(each) for _, each in results if kinds == {""})
+    return markup(explorer, tag, title, figure, stills, f"{states(payload)}\n", longest, [*rooms])
+
+
+def _room(figure: dict) -> str:
+    """The pieces of a figure's diagram without what is in them: they take as much room, on any page."""
+    sizes = [_SIZE.search(piece["html"]).groups() for piece in figure.get("diagram", ())]
+    return "".join(f'<svg class="px-piece" width="{w}" height="{h}" viewBox="0 0 {w} {h}"></svg>' for w, h in sizes)
 
 
 def as_seen(figure: dict) -> dict:
@@ -57,16 +65,19 @@ def still_picture(explorer: Explorer, figure: dict, look: str, width: int) -> st
     return f'<div class="px-still px-{look}">{drawn}</div>'
 
 
-def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end="", longest="") -> str:
+def markup(explorer: Explorer, tag: str, title: str, figure: dict, stills: str, end="", longest="", rooms=()) -> str:
     """The explorer's HTML in the state it opens in, the same in a page and in a notebook.
 
     tag: begins it. figure: from `as_seen`. stills: HTML of the first picture. end: comes last. longest: of all titles,
-    whose room is kept.
+    whose room is kept, as those of all diagrams, `rooms`.
     """
     pieces = "".join(piece["html"] for piece in figure.get("diagram", ()))
     controls = "\n".join(_markup(index, control, pieces) for index, control in enumerate(explorer.controls))
     room = f' data-room="{html.escape(longest)}"' if longest else ""
     diagram = f'<div class="px-diagram">{pieces}</div>\n' if pieces else ""
+    if len(rooms) > 1:
+        rooms = "".join(f'<div class="px-diagram">{room}</div>' for room in rooms)
+        diagram = f'<div class="px-rooms">{diagram}{rooms}</div>'
     words = html.escape(f"{plain(title)}. {figure['words']}" if "drawn" in figure else plain(title))
     picture = f"""<div class="px-figure" role="{"group" if "drawn" in figure else "img"}" aria-label="{words}" \
 style="height:{figure["layout"]["height"]}px">

@@ -23,7 +23,7 @@ from matplotlib.transforms import blended_transform_factory
 from .controls import ExploreError
 from .drawn import still_drawn
 from .figures import COLOURS, FLAT, NEUTRALS, coloured
-from .words import in_svg
+from .words import RAISED, in_svg
 
 DRAWN = {*FLAT, "surface"}
 MANY = 2000  # marks of one trace, or ten times as many points, are one bitmap: else a page holds megabytes of them
@@ -32,7 +32,6 @@ MANY = 2000  # marks of one trace, or ten times as many points, are one bitmap: 
 _STANDINS = {name: f"#0000{i + 1:02x}" for i, name in enumerate((*COLOURS, *NEUTRALS))}
 # A grid is a bitmap, which follows no theme: its scale has the colours of the light page.
 _FIXED = {key: code for name, code in {**COLOURS, "page": "#ffffff"}.items() for key in (name, _STANDINS[name])}
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (8, 4)), "longdashdot": "-."}
 # The corners of plotly's markers, in radii from the middle, upwards positive; a circle has none.
 _PLUS = [
@@ -286,7 +285,7 @@ def _decades(axis, side: str, low: float, high: float) -> dict[float, str]:
     digits = (1,) if step > 0.7 else (1, 2, 5) if step > 0.3 else range(1, 10)
     ticks = {}
     for power in range(int(np.floor(low / every)) * every, int(np.floor(high)) + 1, every):
-        name = {0: "1", 1: "10"}.get(power, f"10{str(power).translate(_RAISED)}")
+        name = {0: "1", 1: "10"}.get(power, f"10{str(power).translate(RAISED)}")
         ticks |= {digit * 10.0**power: str(digit) if digit > 1 else name for digit in digits}
     return {place: name for place, name in ticks.items() if low <= np.log10(place) <= high}
 

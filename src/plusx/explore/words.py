@@ -12,7 +12,7 @@ _ESCAPED = re.compile(
 )
 _BREAK = re.compile(r"<br ?/?>")
 _LOW = str.maketrans("0123456789+-=()aeoxhklmnpst", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜ")
-_HIGH = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
+RAISED = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
 _MOVED = "baseline-shift: {}; font-size: 70%"
 _LOOKS = {"sub": _MOVED.format("sub"), "sup": _MOVED.format("super"), "s": "text-decoration: line-through"}
 _LOOKS |= {"u": "text-decoration: underline", **dict.fromkeys(("b", "strong"), "font-weight: bold")}
@@ -42,7 +42,7 @@ def plain(text: str) -> str:
 
 
 def _moved(text: str, tag: str) -> str:
-    letters = {"sub": _LOW, "sup": _HIGH}.get(tag, {})
+    letters = {"sub": _LOW, "sup": RAISED}.get(tag, {})
     return (
         text.translate(letters)
         if all(ord(letter) in letters for letter in text)

@@ -84,24 +84,19 @@ def heatmap(x, y, z, name, low, high, text=None, **look):
 
 def hline(y, colour="muted", dash="solid", width=1, says=""):
     """A line across the whole panel, at y; what it says stands on its right end."""
-    place = dict(type="line", xref="{x} domain", yref="{y}", x0=0, x1=1, y0=y, y1=y)
-    return [place | _stroke(colour, dash, width) | _label(says, xanchor="right", yanchor="bottom")]
+    place = dict(xref="{x} domain", yref="{y}", x0=0, x1=1, y0=y, y1=y)
+    return _rule(place, dict(color=colour, dash=dash, width=width), says, xanchor="right", yanchor="bottom")
 
 
 def vline(x, colour="muted", dash="solid", width=1, says=""):
     """A line from the panel's foot to its top, at x; what it says stands right of its top."""
-    place = dict(type="line", xref="{x}", yref="{y} domain", x0=x, x1=x, y0=0, y1=1)
-    return [place | _stroke(colour, dash, width) | _label(says, xanchor="left", yanchor="top")]
+    place = dict(xref="{x}", yref="{y} domain", x0=x, x1=x, y0=0, y1=1)
+    return _rule(place, dict(color=colour, dash=dash, width=width), says, xanchor="left", yanchor="top")
 
 
-def _stroke(colour, dash, width):
-    return dict(line=dict(color=colour, dash=dash, width=width))
-
-
-def _label(says, **anchors):
-    if not says:
-        return {}
-    return dict(label=dict(text=says, textposition="end", textangle=0, font=dict(color="muted", size=12), **anchors))
+def _rule(place, stroke, says, **anchors):
+    label = dict(text=says, textposition="end", textangle=0, font=dict(color="muted", size=12), **anchors)
+    return [dict(type="line", line=stroke) | place | (dict(label=label) if says else {})]
 
 
 def log_axis(title, low, high, every=1, ticks=None):

@@ -18,6 +18,20 @@ export function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+/**
+ * An element of SVG with attributes, its style among them.
+ * @param {string} tag
+ * @param {Record<string, any>} attributes
+ */
+export function shape(tag, attributes) {
+  const node = /** @type {SVGElement} */ (document.createElementNS("http://www.w3.org/2000/svg", tag));
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "style") node.style.cssText = value; // which a page's policy allows, as it may not the attribute
+    else node.setAttribute(key, value);
+  }
+  return node;
+}
+
 /** @returns {string} different each time: randomUUID needs https */
 export const unique = () => crypto.getRandomValues(new Uint32Array(2)).join("-");
 

@@ -10,19 +10,9 @@ import { decode, unzip } from "./states.js";
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent
 
-/**
- * @typedef {object} Source
- * @property {number[]} sizes how many values each control has, told by the explorer
- * @property {string} file by which plotly is known among the page's
- * @property {() => Promise<string | URL>} script the address of plotly
- * @property {(state: number[]) => any} figure undefined as long as it is not there
- * @property {boolean} [ended]
- * @property {boolean} [gone] whether it cannot answer any more
- */
-
-/** Every state, as `encode` in states.py wrote them. @implements {Source} */
+/** Every state, as `encode` in states.py wrote them. */
 export class Table {
-  /** @type {number[]} */
+  /** @type {number[]} how many values each control has, told by the explorer */
   sizes = [];
 
   /**
@@ -66,7 +56,7 @@ export class Table {
   }
 }
 
-/** A function behind a kernel, by the messages of an anywidget's model. What has come is remembered. @implements {Source} */
+/** A function behind a kernel, by the messages of an anywidget's model. What has come is remembered. */
 export class Kernel {
   file = "kernel";
   /** @type {number[]} */

@@ -4,7 +4,7 @@
  */
 
 import { paletteOf, rgb } from "../colours.js";
-import { make, one } from "../elements.js";
+import { make, one, shape } from "../elements.js";
 import { number } from "../numbers.js";
 import { linesOf, nearest, paths } from "./shapes.js";
 
@@ -13,7 +13,6 @@ import { linesOf, nearest, paths } from "./shapes.js";
 /** @typedef {import("./shapes.js").Lines} Lines */
 
 const WAY = 550; // milliseconds from one state to the next
-const SVG = "http://www.w3.org/2000/svg";
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const ease = (/** @type {number} */ share) => (share < 0.5 ? 4 * share ** 3 : 1 - (2 - 2 * share) ** 3 / 2);
 
@@ -58,8 +57,7 @@ export class Drawn {
     this.root = root;
     this.view = view;
     this.plot = /** @type {HTMLElement} */ (root.querySelector(".px-plot"));
-    this.faint = document.createElementNS(SVG, "g");
-    this.faint.setAttribute("class", "px-faint");
+    this.faint = shape("g", { class: "px-faint" });
     this.told = make("div", { class: "px-told", role: "status" });
     /** @type {SVGElement[]} */
     this.lines = [];
@@ -95,7 +93,7 @@ export class Drawn {
     if (!view) return;
     const goal = linesOf(view.figure);
     if (!this.now) this.build(goal);
-    if (this.pins()) this.faint.replaceChildren(...view.others.flatMap(({ figure }) => paths(linesOf(figure)).map((d) => this.path(d))));
+    if (this.pins()) this.faint.replaceChildren(...view.others.flatMap(({ figure }) => paths(linesOf(figure)).map((d) => shape("path", { d }))));
     const before = this.goal;
     this.goal = goal;
     const same = before?.grid.every((row, i) => row.every((value, l) => value === goal.grid[i][l]));
@@ -125,13 +123,6 @@ export class Drawn {
     this.plot.tabIndex = 0;
     this.plot.role = "group";
     this.plot.ariaLabel = `${goal.kind === "dots" ? "Dots" : "Threads"}: arrow keys go from one to the next`;
-  }
-
-  /** @param {string} d */
-  path(d) {
-    const node = document.createElementNS(SVG, "path");
-    node.setAttribute("d", d);
-    return node;
   }
 
   /** Go from where the lines are to where they belong; a change on the way takes over from there. */

@@ -1,6 +1,7 @@
 /** Other states beside the present one: their curves, points and bars, faint, drawn into plotly's picture. */
 
 import { inCss } from "../colours.js";
+import { shape } from "../elements.js";
 import { same } from "../trees.js";
 import { isFree } from "./plotly-inner.js";
 
@@ -67,18 +68,6 @@ export function hulls(layout, traces) {
 }
 
 /**
- * @param {string} tag
- * @param {Record<string, any>} looks
- * @param {string} [d]
- */
-function shape(tag, looks, d) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  if (d !== undefined) node.setAttribute("d", d);
-  for (const [key, value] of Object.entries(looks)) node.style.setProperty(key, String(value));
-  return node;
-}
-
-/**
  * The outlines of bars, each as far from its place as those of the present state are.
  * @param {any[]} present plotly's
  */
@@ -100,9 +89,9 @@ function outlines(trace, present, xaxis, yaxis) {
  */
 function ghostly({ trace, at, pinned }, present, xaxis, yaxis) {
   const { type, x, y, mode = "lines", line = {}, marker = {}, opacity = 1 } = trace;
-  const group = shape("g", { opacity: opacity * (pinned ? 0.8 : 0.35) });
+  const group = shape("g", { style: `opacity: ${opacity * (pinned ? 0.8 : 0.35)}` });
   if (type === "bar") { // in its own colour it would not be seen on a bar
-    group.append(shape("path", { fill: "none", stroke: "var(--px-ink)", "stroke-width": "1.5px" }, outlines(trace, present, xaxis, yaxis)));
+    group.append(shape("path", { d: outlines(trace, present, xaxis, yaxis), style: "fill: none; stroke: var(--px-ink); stroke-width: 1.5px" }));
     return group;
   }
   const own = line.color ?? marker.color;
@@ -120,9 +109,9 @@ function ghostly({ trace, at, pinned }, present, xaxis, yaxis) {
     begun = known;
   }
   const dash = DASHES[pinned ? "dot" : line.dash] ?? "none";
-  const stroke = { fill: "none", stroke: colour, "stroke-width": `${Math.min(line.width ?? 2, 1.5)}px`, "stroke-dasharray": dash };
-  if (mode.includes("lines")) group.append(shape("path", stroke, way));
-  if (mode.includes("markers")) group.append(shape("path", { fill: colour }, dots));
+  const style = `fill: none; stroke: ${colour}; stroke-width: ${Math.min(line.width ?? 2, 1.5)}px; stroke-dasharray: ${dash}`;
+  if (mode.includes("lines")) group.append(shape("path", { d: way, style }));
+  if (mode.includes("markers")) group.append(shape("path", { d: dots, style: `fill: ${colour}` }));
   return group;
 }
 
@@ -135,8 +124,7 @@ export function place(plot, ghosts) {
     const own = ghosts.filter(({ trace }) => (trace.xaxis ?? "x") === xaxis._id && (trace.yaxis ?? "y") === yaxis._id);
     let group = layer.node().querySelector(":scope > .px-ghosts");
     if (!group && !own.length) continue;
-    group ??= layer.node().appendChild(shape("g", {}));
-    group.setAttribute("class", "px-ghosts");
+    group ??= layer.node().appendChild(shape("g", { class: "px-ghosts" }));
     group.setAttribute("clip-path", `url(#${layerClipId})`);
     group.replaceChildren(...own.map((ghost) => ghostly(ghost, plot.calcdata[ghost.at], xaxis, yaxis)));
   }

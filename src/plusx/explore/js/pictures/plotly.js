@@ -6,7 +6,6 @@ import { ours } from "../ours.js";
 import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
-/** @typedef {import("../sources.js").Source} Source */
 /** @typedef {import("./picture.js").Picture} Picture */
 /** @typedef {import("./picture.js").View} View */
 
@@ -18,7 +17,6 @@ const loading = ours.plotly;
 /**
  * Plotly from where `source` says; one that did not come may be asked for again. Who waits for what a view has asked
  * asks for itself when that view is closed, as where a notebook's application shows a cell twice in a row.
- * @param {Source} source
  * @returns {Promise<any>}
  */
 async function loadPlotly(source) {
@@ -58,7 +56,7 @@ export class Plotted {
 
   /**
    * @param {HTMLElement} root
-   * @param {Source} source
+   * @param {any} source
    * @param {() => View | null} view what is to be seen; null: nothing yet
    * @param {(words: string) => void} say what the reader has to know
    */
