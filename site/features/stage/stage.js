@@ -69,15 +69,6 @@ function dock(root, after) {
     closed = true;
     tell();
   });
-  let due = false;
-  const soon = () => {
-    if (due) return;
-    due = true;
-    requestAnimationFrame(() => {
-      due = false;
-      tell();
-    });
-  };
-  addEventListener("scroll", soon, { passive: true });
-  addEventListener("resize", soon);
+  addEventListener("scroll", tell, { passive: true }); // once a frame, as a browser has it
+  addEventListener("resize", tell);
 }

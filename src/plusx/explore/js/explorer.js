@@ -205,12 +205,8 @@ export class Explorer {
     if (name !== encodeURI(this.name) || query === undefined) return false;
     /** @type {string[]} */
     const unknown = [];
-    /**
-     * The state that some words make of another.
-     * @param {URLSearchParams} words
-     * @param {number[]} base
-     */
-    const read = (words, base) => {
+    // The state that some words make of another.
+    const read = (/** @type {URLSearchParams} */ words, /** @type {number[]} */ base) => {
       const state = [...base];
       for (const [key, label] of words) {
         if (key.startsWith(".")) continue;

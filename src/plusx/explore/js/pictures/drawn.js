@@ -110,19 +110,19 @@ export class Drawn {
    * @param {Lines} goal
    */
   build(goal) {
-    if (goal.kind === "carpet") {
+    if (goal.drawn === "carpet") {
       this.canvas = make("canvas", { class: "px-carpet" });
       this.plot.append(this.canvas);
       return;
     }
     const drawn = /** @type {SVGElement} */ (one(this.root, ".px-still svg").cloneNode(true));
-    this.lines = [.../** @type {NodeListOf<SVGElement>} */ (drawn.querySelectorAll(`.px-${goal.kind}`))];
+    this.lines = [.../** @type {NodeListOf<SVGElement>} */ (drawn.querySelectorAll(`.px-${goal.drawn}`))];
     this.lines[0].before(this.faint);
     this.plot.append(drawn, this.told);
     if (!this.singles()) return;
     this.plot.tabIndex = 0;
     this.plot.role = "group";
-    this.plot.ariaLabel = `${goal.kind === "dots" ? "Dots" : "Threads"}: arrow keys go from one to the next`;
+    this.plot.ariaLabel = `${goal.drawn === "dots" ? "Dots" : "Threads"}: arrow keys go from one to the next`;
   }
 
   /** Go from where the lines are to where they belong; a change on the way takes over from there. */

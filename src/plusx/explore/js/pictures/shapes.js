@@ -1,19 +1,14 @@
 /** What a drawn figure's numbers look like, as paths: to the letter what drawn.py writes into the still. */
 
-/** @typedef {{ grid: Float64Array[], span: number[], tall: number, kind: string, columns: number, named?: boolean }} Lines */
+/** @typedef {{ grid: Float64Array[], span: number[], tall: number, drawn: string, columns: number, named?: boolean }} Lines */
 
 const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
 
-/**
- * @returns {Lines}
- */
-export const linesOf = ({ data, span, layout, drawn, columns, named }) => ({
+/** @returns {any} Lines */
+export const linesOf = ({ data, layout, ...figure }) => ({
+  ...figure,
   grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
-  span,
   tall: layout.height,
-  kind: drawn,
-  columns,
-  named,
 });
 
 /** @type {Record<string, (lines: Lines) => string[]>} */
@@ -23,7 +18,7 @@ const KINDS = { threads, river, fold, dots, waterfall };
  * What is drawn: a thread each, rivers' outlines, the lines of sheets, wedges and dots and their places, or steps.
  * @param {Lines} lines
  */
-export const paths = (lines) => KINDS[lines.kind](lines);
+export const paths = (lines) => KINDS[lines.drawn](lines);
 
 const tenth = (/** @type {number} */ y) => Math.round(10 * y) / 10;
 /** @param {Lines} lines */
@@ -178,9 +173,9 @@ function waterfall(lines) {
  * @param {number} height
  */
 export function nearest(lines, x, y, width, height) {
-  const { grid, kind, span: [low, high], tall } = lines;
+  const { grid, drawn, span: [low, high], tall } = lines;
   let far, most;
-  if (kind === "dots") {
+  if (drawn === "dots") {
     const zoom = Math.min(width / PLANE, height / tall);
     far = starsOf(lines).map(([x0, y0]) => Math.hypot(width / 2 + (x0 - PLANE / 2) * zoom - x, height / 2 + (y0 - tall / 2) * zoom - y));
     most = 44;
