@@ -52,7 +52,7 @@ export class Explorer {
     this.form = formOf(one(root, ".px-controls"));
     this.controls = controlsOf(this.form);
     this.names = this.controls.map((control) => control.name);
-    source.sizes = this.controls.map((control) => control.labels.length);
+    this.source.sizes = this.controls.map((control) => control.labels.length);
     this.start = this.state();
     /** @type {import("./pictures/picture.js").Picture} */
     this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view(), (words) => this.say(words));

@@ -59,8 +59,6 @@ export class Table {
 /** A function behind a kernel, by the messages of an anywidget's model. What has come is remembered. */
 export class Kernel {
   file = "kernel";
-  /** @type {number[]} */
-  sizes = [];
   /** @type {Map<string, any>} */
   computed = new Map();
   /** @type {string[]} */
