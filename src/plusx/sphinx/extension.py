@@ -31,7 +31,7 @@ Unpack the whole archive, and open the page there. Words, numbers and first pict
 # So much of its looks that these can be read; whatever explore.css sets has precedence over a layer.
 BARE = """<style>@layer px-bare { [class^="plusx-"] { %s } .px-still, .px-still svg { width: 100%%; height: 100%% }
 .px-drawn path, .px-piece :not(text) { fill: none; stroke: currentColor } .px-piece .px-hit { stroke: none }
-.px-narrow, .px-strike, .px-cut { display: none } }</style>"""
+.px-piece text { stroke: none; text-anchor: middle } .px-narrow, .px-strike, .px-cut { display: none } }</style>"""
 UNSHOWN = {"raises-exception", "remove-output", "remove_output"}  # tags of cells whose output is not wanted
 
 
