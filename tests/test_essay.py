@@ -66,6 +66,26 @@ def test_each_paragraph_sets_the_picture_which_stays_in_sight(essay, axe, width)
     assert axe(page) == foreign == errors == []
 
 
+PASSED = """() => [...document.querySelectorAll('.px-scene')].every((step) => {
+  const name = step.querySelector('.plusx-explore').dataset.name;
+  const links = [...step.querySelectorAll(`p a[href^="#${name}?"]`)];
+  const at = innerWidth < 1200 ? 0.65 : 0.5;
+  const last = links.findLast((link) => link.closest('p').getBoundingClientRect().top < at * innerHeight);
+  const { bottom } = step.getBoundingClientRect();
+  if (!last || bottom < 0) return true;
+  const shown = step.querySelector('.px-link').hash.split(/[?&]/);
+  return last.hash.split(/[?&]/).slice(1).every((word) => shown.includes(word));
+})"""
+
+
+@pytest.mark.parametrize("turn", [130, 800])
+def test_no_turn_of_a_wheel_carries_the_picture_past_what_is_read(essay, turn):
+    page, _, _ = essay()
+    for _ in range(5200 // turn):
+        page.mouse.wheel(0, turn)
+        page.wait_for_function(PASSED)
+
+
 def test_from_disk_with_the_network_cut_the_text_sets_the_picture(site, open_page):
     page, foreign, errors = open_page((site / "index.html").as_uri())
     read(page, page.locator(SAID).nth(1))

@@ -89,6 +89,7 @@ def open_playground(site_url, open_page):
     def open_playground(loaded=False, link="", url=None, **options):
         page, foreign, errors = open_page(f"{url or site_url}/{PAGE}{link}", **options)
         page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
+        page.click(".pg-several > summary")
         if loaded:
             page.click(".pn-load")
             page.wait_for_function("document.querySelector('.plusx-playground').plusx.engine")

@@ -10,7 +10,7 @@ import pytest
 from browser import ROOT
 from test_pretrained import THERE
 
-PLACES = dict(smollm2=60, gemma=36, minilm=12, dlib=14)
+PLACES = dict(smollm2=60, gemma=36, minilm=12, dlib=14, efficientnet=9)
 
 
 def kept(name):

@@ -3,26 +3,22 @@
  * until the next paragraph comes.
  */
 
+import { whenBegun } from "../../../src/plusx/explore/js/near.js";
+
 for (const step of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".px-scene"))) {
   const explorer = /** @type {HTMLElement} */ (step.querySelector(".plusx-explore"));
   const link = `a[href^="#${explorer.dataset.name}?"]`;
-  const said = [...step.querySelectorAll(`p:has(${link})`)];
+  const said = /** @type {HTMLElement[]} */ ([...step.querySelectorAll(`p:has(${link})`)]);
   /** @param {HTMLAnchorElement} to */
   const show = ({ hash }) => {
     explorer.dataset.show = hash; // also if it has yet to start
     explorer.dispatchEvent(new Event("px-show"));
   };
-  /** @param {IntersectionObserverEntry[]} seen */
-  const read = (seen) => {
-    const now = seen.find(({ isIntersecting }) => isIntersecting)?.target;
-    if (!now) return;
+  // In the window's middle, or where the picture stands above the text, below that.
+  whenBegun(said, matchMedia("(min-width: 1200px)").matches ? 50 : 65, (now) => {
     for (const each of said) each.classList.toggle("px-now", each === now);
     show(/** @type {HTMLAnchorElement} */ (now.querySelector(link)));
-  };
-  // A line across the window: in its middle, or where the picture stands above the text, below that.
-  const at = matchMedia("(min-width: 1200px)").matches ? 50 : 65;
-  const watch = new IntersectionObserver(read, { rootMargin: `-${at}% 0px -${100 - at}% 0px` });
-  for (const each of said) watch.observe(each);
+  });
   for (const each of /** @type {NodeListOf<HTMLAnchorElement>} */ (step.querySelectorAll(`p ${link}`))) {
     each.addEventListener("click", (event) => {
       event.preventDefault(); // the picture is in sight: nothing has to scroll, which would set another state

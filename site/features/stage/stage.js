@@ -4,6 +4,7 @@
  */
 
 import { make } from "../../../src/plusx/explore/js/elements.js";
+import { whenBegun } from "../../../src/plusx/explore/js/near.js";
 
 const html = document.documentElement;
 const beside = matchMedia("(min-width: 1200px)");
@@ -30,14 +31,12 @@ function direct(script, root) {
   if (location.hash.startsWith(`#${root.dataset.name}?`)) return; // the reader has come for a state
   const links = script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`);
   const speak = (speaker) => links.forEach((link) => link.classList.toggle("px-speaks", link === speaker));
-  const watch = new IntersectionObserver((entries) => {
-    const speaker = entries.find(({ isIntersecting }) => isIntersecting)?.target;
-    if (!speaker || !isRead() || !(beside.matches || root.matches(".px-docked"))) return;
+  const watch = whenBegun([...links], 52, (speaker) => {
+    if (!isRead() || !(beside.matches || root.matches(".px-docked"))) return;
     speak(speaker);
     root.dataset.show = speaker.hash; // which the explorer reads when it starts
     root.dispatchEvent(new Event("px-show"));
-  }, { rootMargin: "-45% 0% -50%" });
-  links.forEach((link) => watch.observe(link));
+  });
   /** The reader has taken over, by a control, were it only its focus, or by a link to a state. */
   const leave = () => {
     watch.disconnect();

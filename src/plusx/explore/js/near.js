@@ -32,3 +32,28 @@ export function whenNear(element, call) {
   );
   watch.observe(element);
 }
+
+/**
+ * The last of some elements that stands above a line across the window, whenever that becomes another: however far a
+ * turn of a wheel carries the page, none that has been passed is overlooked. At the page's very top nothing is told.
+ * @template {Element} E
+ * @param {E[]} elements in their order
+ * @param {number} at the line, in percent of the window's height
+ * @param {(now: E) => void} call
+ */
+export function whenBegun(elements, at, call) {
+  const begun = new Set();
+  let now;
+  const watch = new IntersectionObserver(
+    (seen) => {
+      for (const { target, isIntersecting } of seen) begun[isIntersecting ? "add" : "delete"](target);
+      const last = elements.findLast((each) => begun.has(each));
+      if (!last || last === now || !scrollY) return;
+      now = last;
+      call(last);
+    },
+    { rootMargin: `1000000px 0px -${100 - at}% 0px` },
+  );
+  for (const each of elements) watch.observe(each);
+  return watch;
+}

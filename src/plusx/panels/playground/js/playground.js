@@ -147,8 +147,8 @@ export class Playground extends Bench {
           await this.draw();
         } else {
           this.result.textContent = this.known(state[2]) + (this.cannot
-            ? `${this.cannot}: only the presets can be shown, at the first input. They were computed when the book was built.`
-            : "The nets are not loaded yet: without them only the presets are shown, at the first input.");
+            ? `${this.cannot}: only the presets can be shown, at the first input, and of one switch alone its loss. They were computed when the book was built.`
+            : "The nets are not loaded yet: without them only the presets are shown, at the first input, and of one switch alone its loss.");
         }
       }
     } catch (error) {
