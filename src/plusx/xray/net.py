@@ -6,18 +6,23 @@ Here live `xray` and its numbers; what they say in words lives in `rules`, how t
 import json
 import math
 import platform
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 
+from ..explore.states import grids
 from ..measure import switches
 from ..measure.asked import as_found, watched
 from ..measure.forks import losses
+from ..measure.meetings import Place
 from . import page, rules
 
 THREADS = 32  # at most, of what there are more: evenly chosen
 MEANS = 8  # of so many branches, the dearest, the mean is tried
 CUTS = ("skip", "branch")
+KEPT = ("net", "inputs", "measure", "whole", "start", "giants", "begun", "streams", "unseen", "made")  # as they are
 
 
 @dataclass
@@ -48,7 +53,7 @@ class Xray:
     asked: dict
     stages: list
     says: dict
-    how: list
+    made: list
     unseen: list
     start: float
     giants: list
@@ -64,9 +69,10 @@ class Xray:
         return rules.sentences(self)
 
     def to_dict(self):
-        places = [
+        """All but heights, and what is remarkable; a number that is none is None, an infinite one a word."""
+        additions = [
             dict(number=at + 1, module=place.module, line=place.line, time=place.time)
-            | {name: None if math.isnan(each[at]) else each[at] for name, each in self.asked.items()}
+            | {name: _plain(each[at]) for name, each in self.asked.items()}
             for at, place in enumerate(self.places)
         ]
         says = {
@@ -74,15 +80,17 @@ class Xray:
             for cut, each in self.says.items()
         }
         said = [dict(rule=rule, says=sentence, chapter=chapter) for rule, sentence, chapter in self.sentences]
-        return dict(net=self.net, inputs=self.inputs, measure=self.measure, whole=self.whole, remarkable=said,
-                    additions=places, says=says, made=self.how)  # fmt: skip
+        stages = [dict(first=s.first, shape=[*s.shape], what=s.what, names=s.names) for s in self.stages]
+        return {name: _plain(getattr(self, name)) for name in KEPT} | dict(
+            remarkable=said, additions=additions, says=says, stages=stages
+        )
 
     def to_json(self):
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def save(self, file, book=None):
         """Write the page, one file that needs no network. book: an address of this book's chapters, to link to."""
-        page.save(self, file, book)
+        page.save(file, page.written({"": self}, book))
 
     def show(self, name="your_net"):
         """Display an explorer for each stage. name: the first one's, by which links know it."""
@@ -91,6 +99,43 @@ class Xray:
     def _ipython_display_(self):
         print(self)
         self.show()
+
+
+def _plain(value):
+    """As JSON has it, whose numbers are finite; `_number` is the inverse."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
+
+
+def opened(file):
+    """The X-ray of a page that `save` wrote. ValueError: it is no such page."""
+    text = Path(file).read_text("utf8")
+    held = re.search(r'<script type="application/json" id="xray">(.+?)</script>', text)
+    if not held:
+        raise ValueError(f"xray: {file} is no page of one net; expected one that `save` wrote.")
+    held = json.loads(held[1])
+    additions, cuts = held["additions"], [None, *_cuts(len(held["additions"]))]
+    facts = "number", "module", "line", "time"
+    drawn = (map(torch.from_numpy, grids(each)) for each in re.findall(r'class="px-states">(.*?)</script>', text))
+    return Xray(
+        places=[Place(each["module"], each["line"], each["time"]) for each in additions],
+        asked={name: [_number(each[name]) for each in additions] for name in additions[0] if name not in facts},
+        stages=[
+            Stage(*stage.values(), {cut: each.T for cut, each in zip(cuts, grids)})
+            for stage, grids in zip(held["stages"], drawn)
+        ],
+        says={cut: [tuple(each.values()) for each in said] for cut, said in zip(cuts, held["says"].values())},
+        **{name: _number(held[name]) if name in ("whole", "begun", "start") else held[name] for name in KEPT},
+    )
+
+
+def _number(value):
+    return math.nan if value is None else float(value)
+
+
+def _cuts(count):
+    return [(at, kind) for at in range(count) for kind in CUTS]
 
 
 def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
@@ -121,7 +166,7 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         draw = _Drawn(ids, names, says)
         _, answers = watched(gates, lambda: question.slope(run()), draw.look, draw.before)
         draw.begin()
-        cuts = [(at, kind) for at in range(len(gates.places)) for kind in CUTS]
+        cuts = _cuts(len(gates.places))
         numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
         costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
         means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
@@ -307,7 +352,7 @@ def _threads(state, rows):
         size = image.square().mean((1, 2, 3), keepdim=True).sqrt()
         return (image / size).mean((2, 3))[:, _chosen(state), None]
     own = own[:, 0].flatten(1, -2) if state.ndim > 2 else own.flatten(2) if state.ndim == 2 else own[..., None]
-    own = own[:, _chosen(state)].float()
+    own = own[:, _chosen(state, rows)].float()
     return own / own.square().mean(-1, keepdim=True).sqrt()
 
 
@@ -317,9 +362,10 @@ def _heights(state, rows, direction):
     return heights.nan_to_num(0, 0, 0).cpu()
 
 
-def _chosen(state):
+def _chosen(state, rows=1):
     """Which channels, tokens or samples are threads: evenly chosen where there are too many."""
-    count = state.shape[1] if state.ndim == 4 else math.prod(state.shape[1:-1]) if state.ndim > 2 else len(state)
+    own = len(state) // rows
+    count = state.shape[1] if state.ndim == 4 else math.prod(state.shape[1:-1]) if state.ndim > 2 else own
     return torch.linspace(0, count - 1, min(count, THREADS)).round().long().tolist()
 
 
@@ -332,7 +378,7 @@ def _farthest(states):
     direction = apart[apart.square().sum(-1).argmax()]
     for _ in range(50):
         direction = torch.nn.functional.normalize(apart.T @ (apart @ direction), dim=0)
-    return direction * direction[direction.abs().argmax()].sign()
+    return -direction if apart[0] @ direction < 0 else direction  # in each net the first begins above the middle
 
 
 def _alike(state):

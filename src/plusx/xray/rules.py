@@ -79,16 +79,20 @@ def dearest_branch(x):
     return f"At addition {where(x, at)} the branch is missed more than the skip: {number(cost)} more without it."
 
 
-def spare_branches(x):
+def spare(x):
     """Branches that cost less than SPARE of the median skip."""
     usual = middle(x.asked["no skip"])
-    spare = [at for at, cost in enumerate(x.asked["no branch"]) if cost < SPARE * usual]
-    if not spare or usual <= least(x):
-        return None
-    count = len(x.places)
+    return [at for at, cost in enumerate(x.asked["no branch"]) if cost < SPARE * usual and usual > least(x)]
+
+
+def spare_branches(x):
+    """There are some."""
+    usual = number(middle(x.asked["no skip"]))
     return (
-        f"{len(spare)} of {count} branches are spare, one at a time: without it, less than {SPARE:.0%} of what a skip "
-        f"costs at the median ({number(usual)}). They are {several(spare)}."
+        f"{len(spare(x))} of {len(x.places)} branches are spare, one at a time: without it, less than {SPARE:.0%} of "
+        f"what a skip costs at the median ({usual}). They are {several(spare(x))}."
+        if spare(x)
+        else None
     )
 
 
