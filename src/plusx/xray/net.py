@@ -165,8 +165,8 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
 
         draw = _Drawn(ids, names, says)
         _, answers = watched(gates, lambda: question.slope(run()), draw.look, draw.before)
-        draw.begin()
         cuts = _cuts(len(gates.places))
+        draw.begin(cuts)
         numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
         costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
         means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
@@ -175,13 +175,11 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         if alike := [(at, "mean") for at in sorted(mostly, key=lambda at: -costs[at, 1])[:MEANS]]:
             found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
             means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
-    draw.end(cuts)
     asked = dict(answers, **draw.told(), **{"no skip": costs[:, 0], "no branch": costs[:, 1], "mean branch": means})
-    shapes = ", ".join(
-        f"{name}{tuple(each.shape)}"
-        for name, each in [*(("", each) for each in given), *((f"{name} ", each) for name, each in named.items())]
-        if isinstance(each, torch.Tensor)
-    )
+    tensors = [
+        (name, each) for name, each in [*(("", each) for each in given), *named.items()] if torch.is_tensor(each)
+    ]
+    shapes = ", ".join(f"{name} {tuple(each.shape)}".strip() for name, each in tensors)
     count = sum(p.numel() for p in model.parameters())
     weights = next(model.parameters())
     kinds = ", ".join(dict.fromkeys(f"{len(s.names)} {s.what}s" for s in draw.stages))
@@ -264,7 +262,7 @@ class _Drawn:
     def __init__(self, ids, names, says):
         self.ids, self.given, self.says = ids, names, says
         self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
-        self.left, self.first, self.last, self.jumps, self.heights = [], None, None, 0, None
+        self.left, self.first, self.last, self.jumps, self.begun = [], None, None, 0, False
 
     def before(self, at, stream, branch):
         """How much of the branch's square its mean is."""
@@ -272,13 +270,13 @@ class _Drawn:
         self.constant.append((branch.mean(0).square().sum() / branch.square().sum(-1).mean()).item())
 
     def look(self, rows, at, when, state):
-        if self.heights is None:
+        if not self.begun:
             return self._whole(at, when, state)
         stage = next(stage for stage in reversed(self.stages) if stage.first <= at)
         if when == "sum" or at == stage.first:
-            pos = at - stage.first + (when == "sum")
             for cut, each in zip(rows, _heights(state, len(rows), stage.direction)):
-                self.heights[cut, stage.first, pos] = each
+                if cut:
+                    stage.heights[cut][at - stage.first + (when == "sum")] = each
 
     def _whole(self, at, when, state):
         if when == "stream" and self.last is not None and self.last.shape == state.shape:
@@ -306,32 +304,20 @@ class _Drawn:
         )
 
     def _names(self, what, which):
-        if self.given is not None and len(self.given) > max(which):
-            return [str(self.given[at]) for at in which]
-        if (
-            what == "token"
-            and self.says
-            and self.ids is not None
-            and self.ids.ndim == 2
-            and self.ids.shape[1] > max(which)
-        ):
-            return [str(self.says(int(self.ids[0, at]))) for at in which]
+        names = self.given
+        if names is None and what == "token" and self.says and self.ids is not None and self.ids.ndim == 2:
+            names = [self.says(int(at)) for at in self.ids[0]]
+        if names is not None and len(names) > max(which):
+            return [str(names[at]) for at in which]
         return [f"{what} {at + 1}" for at in which]
 
-    def begin(self):
+    def begin(self, cuts):
         """The whole has been seen: directions are chosen, and cuts are seen along them."""
-        self.heights = {}
+        self.begun = True
         for stage in self.stages:
             stage.direction = _farthest([_threads(each, 1)[0] for each in stage.wholes])
-            whole = [_heights(each, 1, stage.direction)[0] for each in stage.wholes]
-            stage.wholes, stage.heights[None] = None, torch.stack(whole)
-
-    def end(self, cuts):
-        for stage in self.stages:
-            whole = stage.heights[None]
-            for cut in cuts:
-                own = [self.heights.get((cut, stage.first, pos), each) for pos, each in enumerate(whole)]
-                stage.heights[cut] = torch.stack(own)
+            whole = torch.stack([_heights(each, 1, stage.direction)[0] for each in stage.wholes])
+            stage.wholes, stage.heights = None, {cut: whole.clone() for cut in [None, *cuts]}
 
     def told(self):
         giants = [ratio for ratio, _ in self.giants[1:]]

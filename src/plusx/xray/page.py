@@ -73,22 +73,27 @@ def cuts(x):
     return [rules.name_of(cut) for cut in x.says]
 
 
-def functions(x, name="your_net"):
+def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
-    return [_function(x, stage, f"{name}{f'_stage_{at + 1}' * (at > 0)}", by_name) for at, stage in enumerate(x.stages)]
+    return [
+        _asking(
+            lambda cut="none", stage=stage, span=_span(stage): _figure(x, stage, by_name, span, cut),
+            name + f"_stage_{at + 1}" * (at > 0),
+        )
+        for at, stage in enumerate(x.stages)
+    ]
 
 
-def _function(x, stage, name, by_name):
-    lows, highs = zip(*(map(float, each.aminmax()) for each in stage.heights.values()))
-    low, high = min(lows), max(highs)
-    room = max(0.05 * (high - low), 1e-6)
+def _span(stage):
+    ends = [end.item() for heights in stage.heights.values() for end in heights.aminmax()]
+    room = max(0.05 * (max(ends) - min(ends)), 1e-6)
+    return min(ends) - room, max(ends) + room
 
-    def chosen(cut="none"):
-        return _figure(x, stage, by_name, (low - room, high + room), cut)
 
-    chosen.__name__, chosen.__doc__ = name, "What does the net lose if a skip or a branch is cut?"
-    return chosen
+def _asking(function, name):
+    function.__name__, function.__doc__ = name, "What does the net lose if a skip or a branch is cut?"
+    return function
 
 
 def _figure(x, stage, by_name, span, cut):
@@ -127,6 +132,13 @@ def show(x, name):
     """An explorer for each stage."""
     for function in functions(x, name):
         explore.explore(ROOM, cut=cuts(x))(function)
+
+
+def show_both(nets, name):
+    """One explorer, with a control for the net."""
+    one = {net: functions(x, name)[0] for net, x in nets.items()}
+    both = _asking(lambda net, cut="none": one[net](cut), name)
+    explore.explore(ROOM, net=list(nets), cut=cuts(next(iter(nets.values()))))(both)
 
 
 def save(file, text):

@@ -96,6 +96,14 @@ class Pair:
         heads = [f"{name}: {x.net}, {len(x.places)} residual additions" for name, x in self.nets.items()]
         return "\n".join([*heads, "", *(f"- {words}" for _, words in self.sentences or [("", SAME)])])
 
+    def show(self, name="two_nets"):
+        """Display one explorer, with a control for the net, or one for each net where their stages are not alike."""
+        one, other = ([len(stage.heights[None]) for stage in x.stages] for x in self.nets.values())
+        if one == other and len(one) == 1:
+            return page.show_both(self.nets, name)
+        for at, x in enumerate(self.nets.values()):
+            x.show(f"{name}_{at + 1}")
+
     def save(self, file, book=None):
         """Write the page, as an X-ray's own."""
         page.save(file, page.written(self.nets, book, [words for _, words in self.sentences] or [SAME]))

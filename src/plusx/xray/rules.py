@@ -196,6 +196,8 @@ def giant(x):
     feature = place[1 if len(place) == 4 else -1]
     token = f", of token {place[1] + 1}" if len(place) == 3 else ""
     end = f" and addition {where(x, taken)} takes it away" if taken is not None else " and it stays"
+    again = next((i for i in range(taken or len(sizes), len(sizes)) if sizes[i] > ratio / 10), None)
+    end += "" if again is None else f", until addition {again + 1} writes one again"
     return (
         f"A giant: one number, feature {feature}{token}, is {number(ratio)} times the median. "
         f"Addition {where(x, writer)} writes it{end}."
