@@ -6,7 +6,6 @@ Here lives how it looks; how an explorer is drawn and moves lives in `plusx.expl
 import html
 import itertools
 import math
-import tempfile
 from pathlib import Path
 
 from .. import explore
@@ -77,10 +76,7 @@ def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
     return [
-        _asking(
-            lambda cut="none", stage=stage, span=_span(stage): _figure(x, stage, by_name, span, cut),
-            name + f"_stage_{at + 1}" * (at > 0),
-        )
+        _asking(lambda cut="none", stage=stage: _figure(x, stage, by_name[cut]), name + f"_stage_{at + 1}" * (at > 0))
         for at, stage in enumerate(x.stages)
     ]
 
@@ -96,14 +92,13 @@ def _asking(function, name):
     return function
 
 
-def _figure(x, stage, by_name, span, cut):
-    count = len(stage.heights[None]) - 1
-    last = stage.first + count
-    start = "start" if not stage.first else f"into addition {stage.first + 1}"
+def _figure(x, stage, cut):
+    last, span = stage.first + len(stage.heights[None]) - 1, _span(stage)
+    start, cuts_it = "start" if not stage.first else f"into addition {stage.first + 1}", ("cut", rules.name_of(cut))
     step = (span[1] - span[0]) / (TALL // 2)  # two pixels
     figure = threads(
-        (stage.heights[by_name[cut]] / step).round() * step, title(x, by_name[cut]), span, stage.names, size=TALL,
-        ends=(start, f"after addition {last}"), named=_short(stage), skip=("cut", cut), branch=("cut", cut),
+        (stage.heights[cut] / step).round() * step, title(x, cut), span, stage.names, size=TALL,
+        ends=(start, f"after addition {last}"), named=_short(stage), skip=cuts_it, branch=cuts_it,
     )  # fmt: skip
     return figure | dict(first=stage.first)
 
@@ -146,9 +141,9 @@ def save(file, text):
     file = Path(file)
     if not file.parent.is_dir():
         raise ValueError(f"xray: there is no folder {file.parent} to write {file.name} into; make it first.")
-    with tempfile.NamedTemporaryFile("w", encoding="utf8", dir=file.parent, suffix=".part", delete=False) as part:
-        part.write(text)
-    Path(part.name).replace(file)
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text, "utf8")
+    part.replace(file)
 
 
 def written(nets, book=None, differs=()):
