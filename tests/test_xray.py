@@ -9,10 +9,15 @@ import sys
 import pytest
 import torch
 from test_gates import IMAGES, TOKENS, made
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 from torch import nn
+from transformers import PreTrainedTokenizerFast
 
 from plusx.xray import beside, opened, rules, xray
 
+WORDS = "once upon a time there was".split()
 X = torch.randn(12, 16, generator=torch.Generator().manual_seed(0))
 
 
@@ -305,7 +310,10 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     page.keyboard.press("Enter")
     cost = rules.number(found.asked["no skip"][1])
     page.wait_for_function("document.querySelectorAll('.px-cut').length && location.hash.includes('skip')")
-    assert titles.all_text_contents() == [f"Without the skip of addition 2, {cost} more."] * 2
+    assert (
+        titles.all_text_contents()
+        == [f"Without the skip of addition 2, {cost} more. Measured: how far the output moves, beside its size."] * 2
+    )
     page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
     page.wait_for_function(
         "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('branch of addition 1'))"
@@ -332,7 +340,8 @@ def test_one_press_cuts_both_nets_of_a_pair(tmp_path, open_page, axe, width, the
     page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
     page.wait_for_function("document.querySelectorAll('[data-cut=\"2\"][aria-pressed=true]').length == 2")
     costs = [rules.number(each.asked["no branch"][0]) for each in (usual, other)]
-    assert titles.all_text_contents() == [f"Without the branch of addition 1, {cost} more." for cost in costs]
+    for title, cost in zip(titles.all_text_contents(), costs, strict=True):
+        assert title.startswith(f"Without the branch of addition 1, {cost} more.")
     page.get_by_role("button", name="Without the skip of addition 7").press("Enter")  # which one of them lacks
     whole, cut = titles.all_text_contents()
     assert whole.startswith("The whole net") and cut.startswith("Without the skip of addition 7")
@@ -353,6 +362,36 @@ def shell(*words, folder):
         [sys.executable, "-m", "plusx.xray", *words], capture_output=True, text=True, cwd=folder, timeout=300
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def test_from_a_shell_by_a_folder_of_transformers(tmp_path):
+    words = Tokenizer(WordLevel({word: at for at, word in enumerate(["<unk>", *WORDS])}, "<unk>"))
+    words.pre_tokenizer = Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(tmp_path / "writer")
+    writer = made("GPT2").train()
+    writer.save_pretrained(tmp_path / "writer")
+    code, said, wrong = shell("writer", "--text", " ".join(WORDS), "-o", "net.html", folder=tmp_path)
+    assert code == 0, wrong
+    ids = torch.arange(1, len(WORDS) + 1)[None]
+    found = xray(writer.eval(), dict(input_ids=ids), says=lambda at: words.decode([at]))
+    again = opened(tmp_path / "net.html")
+    assert again.stages[0].names == WORDS and again.says[None][0][0] == found.says[None][0][0]
+    assert again.asked["no skip"] == pytest.approx(found.asked["no skip"], rel=1e-4)
+    assert said.startswith("GPT2LMHeadModel, ") and "6 residual additions" in said and "it says '" in said
+    assert {each.name for each in tmp_path.iterdir()} == {"writer", "net.html"}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_in_other_numbers_and_never_without_any(dtype):
+    net, wide = NETS["usual"]().to(dtype), X.to(dtype)
+    before = {name: each.clone() for name, each in net.state_dict().items()}
+    found = xray(net, wide)
+    costs = found.asked["no skip"]
+    assert len(costs) == 6 and all(map(math.isfinite, costs)) and min(costs) > 0.3
+    assert str(dtype) in found.made[-1]
+    assert all(torch.equal(each, before[name]) for name, each in net.state_dict().items())
+    with pytest.raises(ValueError, match="xray: the model is on the device meta, where numbers are not"):
+        xray(net.to("meta"), wide.to("meta"))
 
 
 def test_from_a_shell_by_a_function(tmp_path):

@@ -153,6 +153,9 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         inputs = (inputs,)
     if not isinstance(inputs, tuple | list | dict) and not hasattr(inputs, "keys"):
         raise ValueError(f"xray: the inputs are a {type(inputs).__name__}; give a tensor, a tuple, or a dict of names.")
+    weights = next(model.parameters(), torch.zeros(()))
+    if weights.is_meta:
+        raise ValueError("xray: the model is on the device meta, where numbers are not; put it on another.")
     given, named = ((), dict(inputs)) if hasattr(inputs, "keys") else (tuple(inputs), {})
     ids = named.get("input_ids", given[0] if given else None)
     with as_found(model):
@@ -181,7 +184,6 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
     ]
     shapes = ", ".join(f"{name} {tuple(each.shape)}".strip() for name, each in tensors)
     count = sum(p.numel() for p in model.parameters())
-    weights = next(model.parameters())
     kinds = ", ".join(dict.fromkeys(f"{len(s.names)} {s.what}s" for s in draw.stages))
     made = [
         f"{how} Cuts share passes where the model takes a batch that grows.",

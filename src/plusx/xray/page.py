@@ -120,7 +120,7 @@ def title(x, cut):
         if abs(cost) < rules.least(x)
         else f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}"
     )
-    return f"Without the {kind} of addition {at + 1}, {worse}.{says}"
+    return f"Without the {kind} of addition {at + 1}, {worse}. Measured: {x.measure}.{says}"
 
 
 def show(x, name):
