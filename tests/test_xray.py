@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import torch
+from browser import ROOT
 from test_gates import IMAGES, TOKENS, made
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -209,6 +210,18 @@ def test_a_page_is_an_x_ray_again(tmp_path):
     beside(a=nets[0], b=tmp_path / "net.html").save(tmp_path / "both.html")
     with pytest.raises(ValueError, match=r"both.html is no page of one net; expected one that `save` wrote"):
         opened(tmp_path / "both.html")
+
+
+def test_what_the_chapter_says_of_the_sentence_model():
+    kept = opened(ROOT / "chapters" / "data" / "minilm.html")
+    asked, heights = kept.asked, kept.stages[0].heights
+    assert len(kept.places) == 12 and all(a > b for a, b in zip(asked["no skip"], asked["no branch"]))
+    assert sum(ratio > 1 for ratio in asked["branch / stream"][1::2]) == 5  # the FFN's, mostly louder than their stream
+    assert max(asked["branch / stream"][::2]) < 1
+    middle = heights[None].mean(1)
+    assert all(middle[at] < min(middle[at - 1], middle[at + 1]) for at in (4, 6, 8, 10))
+    moved = {kind: (heights[7, kind] - heights[None]).abs().mean(1) for kind in ("skip", "branch")}
+    assert moved["skip"][:8].max() == 0 and (moved["skip"][8:] > 2 * moved["branch"][8:]).all()
 
 
 def test_a_cost_is_how_far_the_output_moves_beside_its_size():
