@@ -4,6 +4,8 @@ import pytest
 import torch
 import transformers
 from test_gates import ENDS, IMAGES, MODELS, SMALL, TOKENS, hooks, made
+from test_gates_on_nets import AUDITED, LIBRARIES, answer, kind, of
+from test_gates_on_nets import made as built
 from torch import nn
 from torch.nn import functional as F
 
@@ -221,6 +223,46 @@ def test_cuts_in_one_pass_are_the_nets_that_were_cut_by_hand(kind):
     torch.testing.assert_close(found, wanted, **room)
     whole = loss().item()
     assert (wanted - whole).abs().min() > 1e-9  # each cut is one
+
+
+# Of more fields: the net, its inputs, how many additions; those of other libraries are for the audit.
+SCALED = dict(expand_ratios=[1, 2], num_block_repeats=[1, 3], depthwise_padding=[], width_coefficient=1.0)
+SCALED |= dict(in_channels=[32, 16], out_channels=[16, 16], strides=[1, 1], kernel_sizes=[3, 3], hidden_dim=1280)
+EFFICIENT = kind("EfficientNetModel", image_size=32, depth_coefficient=1.0, **SCALED), (IMAGES.double(),), 2
+DOWN, UP = ("DownBlock2D", "AttnDownBlock2D"), ("AttnUpBlock2D", "UpBlock2D")
+WIDTHS = dict(sample_size=16, layers_per_block=1, block_out_channels=(8, 16), norm_num_groups=4, attention_head_dim=8)
+DIFFUSED = of(
+    "diffusers", "UNet2DModel", in_channels=3, out_channels=3, down_block_types=DOWN, up_block_types=UP, **WIDTHS
+)
+FIELDS = {
+    "EfficientNet": EFFICIENT,
+    "a conformer": AUDITED["a conformer"][:3],
+    "UNet": (DIFFUSED, (IMAGES[:, :, :16, :16].double(), torch.tensor([1, 2])), 12),
+    **{name: LIBRARIES[name][:3] for name in ("DiT", "SD3, two streams", "a conformer for speech")},
+}
+ONLY_AUDITED = {"UNet", "DiT", "SD3, two streams", "a conformer for speech"}
+
+
+@pytest.mark.parametrize(
+    "field", [pytest.param(each, marks=[pytest.mark.audit] * (each in ONLY_AUDITED)) for each in FIELDS]
+)
+def test_cuts_in_one_pass_in_nets_of_other_fields(field):
+    make, given, count = FIELDS[field]
+    model = built(make)
+    for weights in model.parameters():
+        weights.data += 0.1 * torch.randn(weights.shape, generator=RANDOM, dtype=weights.dtype)
+    gates = switches(model, *given)
+    assert len(gates.places) == count
+
+    def loss():
+        return (answer(model, given) * 1.5).sin().square().mean()
+
+    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    found, said = losses(gates, loss, cuts)
+    assert "in a run each" not in said, said
+    wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)
+    torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-12)
+    assert (wanted - loss().item()).abs().min() > 1e-9
 
 
 def test_ask_is_one_pass_where_labels_are_given_to_the_model_and_leaves_it_as_it_was():

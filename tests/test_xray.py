@@ -1,17 +1,24 @@
 """plusx.xray: sentences that hold of a net and of no other, the page that needs nothing, and its way from a shell."""
 
 import json
+import math
 import re
 import subprocess
 import sys
 
 import pytest
 import torch
+from browser import ROOT
 from test_gates import IMAGES, TOKENS, made
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 from torch import nn
+from transformers import PreTrainedTokenizerFast
 
-from plusx.xray import rules, xray
+from plusx.xray import beside, opened, rules, xray
 
+WORDS = "once upon a time there was".split()
 X = torch.randn(12, 16, generator=torch.Generator().manual_seed(0))
 
 
@@ -94,9 +101,9 @@ NETS = {
 }
 
 
-def xrayed(kind):
+def xrayed(kind, seed=0):
     with torch.random.fork_rng([]):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         return xray(NETS[kind](), X)
 
 
@@ -121,6 +128,100 @@ def test_sentences_name_the_place_and_the_number():
     assert does_nothing.endswith(": 4.")
     (unread,) = [words for rule, words, _ in xrayed("idle").sentences if rule == "idle"]
     assert unread.endswith(": 6.")
+
+
+# What is far apart between a usual net and one of these, or remarkable in that one alone.
+PAIRS = {
+    "no skip": "giant",
+    "no branch": "dearest branch",
+    "spare branches": "silent",
+    "growth": "forgotten",
+    "loud branch": "loud branch",
+    "gradient": "gradient",
+    "forgotten": "growth",
+    "one": "constants",
+    "constants": "constants",
+    "silent": "silent",
+    "idle": "idle",
+    "giant": "giant",
+    "dearest branch": "dearest branch",
+    "additions": "one",
+}
+
+
+@pytest.mark.parametrize("rule", PAIRS)
+def test_a_pair_says_what_differs(rule):
+    said = dict(beside(usual=xrayed("usual"), other=xrayed(PAIRS[rule])).sentences)
+    assert rule in said, said
+    assert "in usual" in said[rule] or said[rule].startswith("Only in other: ")
+
+
+def test_a_pair_says_nothing_of_one_net_from_several_seeds():
+    first = xrayed("usual")
+    for seed in range(1, 5):
+        both = beside(first=first, second=xrayed("usual", seed))
+        assert both.sentences == [] and "By these rules the two do not differ." in str(both)
+
+
+def test_a_pair_gives_both_numbers_and_where_they_are_most_apart():
+    usual, other = xrayed("usual"), xrayed("dearest branch")
+    said = dict(beside(usual=usual, other=other).sentences)["no branch"]
+    costs = usual.asked["no branch"], other.asked["no branch"]
+    middles = [rules.number(sorted(each)[3]) for each in costs]
+    assert f"Without a branch the median cost is {middles[0]} in usual, {middles[1]} in other." in said
+    apart = [abs(a - b) for a, b in zip(*costs)]
+    assert f"Most apart: addition {apart.index(max(apart)) + 1} (" in said
+
+
+def test_a_pair_compares_losses_and_no_costs_of_two_kinds():
+    torch.manual_seed(0)
+    net = NETS["usual"]()
+    at_first, later, none = (
+        xray(net, X, loss=loss) for loss in (lambda y: 2 + y.square().mean(), lambda y: y.square().mean() / 9, None)
+    )
+    said = dict(beside(first=at_first, later=later).sentences)
+    assert said["loss"] == f"The whole net's loss is {rules.number(at_first.whole)} in first, " + (
+        f"{rules.number(later.whole)} in later."
+    )
+    said = dict(beside(first=at_first, other=none).sentences)
+    assert {"loss", "no skip", "no branch"} & {*said} == set() and said["measure"].startswith("Costs are not compared")
+    with pytest.raises(ValueError, match="beside: came 1 nets; give two"):
+        beside(first=at_first)
+
+
+class Zeros(Stack):
+    """A stream of zeros, beside which every branch is infinite."""
+
+    def forward(self, x):
+        return super().forward(x).mul(0) + self.blocks[0](x)
+
+
+def test_a_page_is_an_x_ray_again(tmp_path):
+    nets = xrayed("giant"), xray(made("ResNet"), IMAGES), xray(Zeros([usual()]), X)
+    for found in (*nets, xray(made("GPT2"), TOKENS, says=lambda at: f"</script>{at}")):
+        found.save(tmp_path / "net.html")
+        again = opened(tmp_path / "net.html")
+        assert str(again) == str(found) and json.loads(again.to_json()) == json.loads(found.to_json())
+        for one, other in zip(found.stages, again.stages):
+            room = max(each.abs().max().item() for each in one.heights.values()) / 50
+            assert one.heights.keys() == other.heights.keys()
+            assert all((one.heights[cut] - other.heights[cut]).abs().max() < room for cut in one.heights)
+    assert math.inf in nets[2].asked["branch / stream"]
+    beside(a=nets[0], b=tmp_path / "net.html").save(tmp_path / "both.html")
+    with pytest.raises(ValueError, match=r"both.html is no page of one net; expected one that `save` wrote"):
+        opened(tmp_path / "both.html")
+
+
+def test_what_the_chapter_says_of_the_sentence_model():
+    kept = opened(ROOT / "chapters" / "data" / "minilm.html")
+    asked, heights = kept.asked, kept.stages[0].heights
+    assert len(kept.places) == 12 and all(a > b for a, b in zip(asked["no skip"], asked["no branch"]))
+    assert sum(ratio > 1 for ratio in asked["branch / stream"][1::2]) == 5  # the FFN's, mostly louder than their stream
+    assert max(asked["branch / stream"][::2]) < 1
+    middle = heights[None].mean(1)
+    assert all(middle[at] < min(middle[at - 1], middle[at + 1]) for at in (4, 6, 8, 10))
+    moved = {kind: (heights[7, kind] - heights[None]).abs().mean(1) for kind in ("skip", "branch")}
+    assert moved["skip"][:8].max() == 0 and (moved["skip"][8:] > 2 * moved["branch"][8:]).all()
 
 
 def test_a_cost_is_how_far_the_output_moves_beside_its_size():
@@ -165,6 +266,10 @@ def test_heights_of_cuts_are_those_of_nets_cut_by_hand():
     for cut, heights in stage.heights.items():
         torch.testing.assert_close(heights, by_hand(*cut or ()), rtol=1e-4, atol=1e-5)
     assert len(stage.heights) == 7 and stage.heights[None].shape == (4, 12)
+
+
+def test_cuts_of_feature_vectors_share_passes():
+    assert "12 cuts in 2 passes" in xrayed("usual").made[0]
 
 
 def test_stages_of_a_resnet_are_drawn_one_by_one():
@@ -218,7 +323,10 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     page.keyboard.press("Enter")
     cost = rules.number(found.asked["no skip"][1])
     page.wait_for_function("document.querySelectorAll('.px-cut').length && location.hash.includes('skip')")
-    assert titles.all_text_contents() == [f"Without the skip of addition 2, {cost} more."] * 2
+    assert (
+        titles.all_text_contents()
+        == [f"Without the skip of addition 2, {cost} more. Measured: how far the output moves, beside its size."] * 2
+    )
     page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
     page.wait_for_function(
         "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('branch of addition 1'))"
@@ -228,11 +336,75 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     assert axe(page) == [] and messages == []
 
 
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_one_press_cuts_both_nets_of_a_pair(tmp_path, open_page, axe, width, theme):
+    usual, other = xrayed("usual"), xrayed("one")  # of 6 additions and 7
+    both = beside(usual=usual, other=other)
+    both.save(tmp_path / "both.html")
+    page, messages, _ = open_page("about:blank")
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((tmp_path / "both.html").as_uri())
+    page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every((each) => each.explorer)")
+    assert page.locator("h2 + ul").first.locator("li").all_text_contents() == [words for _, words in both.sentences]
+    pictures = [each.bounding_box() for each in page.locator(".plusx-explore").all()]
+    assert (pictures[0]["y"] == pictures[1]["y"]) == (width == 1280)
+    titles = page.locator(".px-result")
+    page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
+    page.wait_for_function("document.querySelectorAll('[data-cut=\"2\"][aria-pressed=true]').length == 2")
+    costs = [rules.number(each.asked["no branch"][0]) for each in (usual, other)]
+    for title, cost in zip(titles.all_text_contents(), costs, strict=True):
+        assert title.startswith(f"Without the branch of addition 1, {cost} more.")
+    page.get_by_role("button", name="Without the skip of addition 7").press("Enter")  # which one of them lacks
+    whole, cut = titles.all_text_contents()
+    assert whole.startswith("The whole net") and cut.startswith("Without the skip of addition 7")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page) == [] and messages == []
+
+
+def test_an_address_sets_all_stages(tmp_path, open_page):
+    xray(made("ResNet"), IMAGES).save(tmp_path / "net.html")
+    page, _, _ = open_page(f"{(tmp_path / 'net.html').as_uri()}#net_0?cut=skip+2")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('skip of addition 2'))"
+    )
+
+
 def shell(*words, folder):
     done = subprocess.run(
         [sys.executable, "-m", "plusx.xray", *words], capture_output=True, text=True, cwd=folder, timeout=300
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def test_from_a_shell_by_a_folder_of_transformers(tmp_path):
+    words = Tokenizer(WordLevel({word: at for at, word in enumerate(["<unk>", *WORDS])}, "<unk>"))
+    words.pre_tokenizer = Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>").save_pretrained(tmp_path / "writer")
+    writer = made("GPT2").train()
+    writer.save_pretrained(tmp_path / "writer")
+    code, said, wrong = shell("writer", "--text", " ".join(WORDS), "-o", "net.html", folder=tmp_path)
+    assert code == 0, wrong
+    ids = torch.arange(1, len(WORDS) + 1)[None]
+    found = xray(writer.eval(), dict(input_ids=ids), says=lambda at: words.decode([at]))
+    again = opened(tmp_path / "net.html")
+    assert again.stages[0].names == WORDS and again.says[None][0][0] == found.says[None][0][0]
+    assert again.asked["no skip"] == pytest.approx(found.asked["no skip"], rel=1e-4)
+    assert said.startswith("GPT2LMHeadModel, ") and "6 residual additions" in said and "it says '" in said
+    assert {each.name for each in tmp_path.iterdir()} == {"writer", "net.html"}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_in_other_numbers_and_never_without_any(dtype):
+    net, wide = NETS["usual"]().to(dtype), X.to(dtype)
+    before = {name: each.clone() for name, each in net.state_dict().items()}
+    found = xray(net, wide)
+    costs = found.asked["no skip"]
+    assert len(costs) == 6 and all(map(math.isfinite, costs)) and min(costs) > 0.3
+    assert str(dtype) in found.made[-1]
+    assert all(torch.equal(each, before[name]) for name, each in net.state_dict().items())
+    with pytest.raises(ValueError, match="xray: the model is on the device meta, where numbers are not"):
+        xray(net.to("meta"), wide.to("meta"))
 
 
 def test_from_a_shell_by_a_function(tmp_path):
@@ -244,10 +416,20 @@ def test_from_a_shell_by_a_function(tmp_path):
     code, said, wrong = shell("--call", "mine:net", "-o", "mine.html", folder=tmp_path)
     assert code == 0, wrong
     assert "2 residual additions" in said and (tmp_path / "mine.html").read_text("utf8").startswith("<!doctype html>")
+    code, said, wrong = shell("mine.html", "mine.html", "-o", "both.html", folder=tmp_path)
+    assert code == 1 and "nothing was written. beside: came 1 nets; give two with their names" in wrong
+    (tmp_path / "later.html").write_bytes((tmp_path / "mine.html").read_bytes())
+    code, said, wrong = shell("mine.html", "later.html", "-o", "both.html", folder=tmp_path)
+    assert code == 0 and "the two do not differ" in said, wrong
+    assert "mine beside later" in (tmp_path / "both.html").read_text("utf8")
+    code, _, wrong = shell("mine.html", "both.html", "-o", "none.html", folder=tmp_path)
+    assert code == 1 and "both.html is no page of one net" in wrong
     code, _, wrong = shell("--call", "mine:none", "-o", "none.html", folder=tmp_path)
     assert code == 1 and "nothing was written" in wrong and "Traceback" not in wrong
     code, _, wrong = shell("nowhere/at/all", "-o", "none.html", folder=tmp_path)
     assert code == 1 and "nothing was written" in wrong and "Traceback" not in wrong
     code, _, wrong = shell("--call", "mine:net", "-o", "no/such/net.html", folder=tmp_path)
     assert code == 1 and "there is no folder no to write net.html into" in wrong.replace("no/such", "no")
-    assert {each.name for each in tmp_path.iterdir()} <= {"mine.py", "mine.html", "__pycache__"}
+    assert {each.name for each in tmp_path.iterdir()} <= {
+        "mine.py", "mine.html", "later.html", "both.html", "__pycache__"
+    }  # fmt: skip

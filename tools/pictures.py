@@ -1,7 +1,7 @@
 """Draw the pictures by which others know the book, from pages of the built site: `python tools/pictures.py`.
 
 images/preview.png is what a link to the book shows elsewhere, a picture in images/chapters what one to a chapter
-shows; images/threads.gif and images/strip.png stand in README.md.
+shows; images/threads.gif, images/strip.png and images/xray.png stand in README.md.
 """
 
 import io
@@ -86,6 +86,18 @@ def draw_threads(page, file):
     first.save(file, save_all=True, append_images=others, duration=TAKE, loop=0, optimize=True)
 
 
+def draw_xray(page, file):
+    """A sentence model's threads, the skip of its eighth addition cut."""
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.goto((ROOT / "chapters" / "data" / "minilm.html").as_uri())
+    page.add_style_tag(content=".px-controls, .px-data, .px-message { display: none !important }")
+    page.wait_for_function("document.querySelector('.plusx-explore').explorer")
+    page.locator("[data-cut='15']").click()
+    page.wait_for_timeout(500)
+    page.locator(".plusx-explore").screenshot(path=file)
+    Image.open(file).convert("RGB").quantize(64).save(file, optimize=True)
+
+
 def main():
     images, index = ROOT / "images", ROOT / "_build" / "html" / "index.html"
     with sync_playwright() as playwright:
@@ -107,6 +119,7 @@ def main():
         page.screenshot(path=images / "preview.png")
         draw_chapters(page, images / "chapters")
         draw_threads(page, images / "threads.gif")
+        draw_xray(page, images / "xray.png")
         browser.close()
     drawn = [Image.open(path) for path in states]
     strip = Image.new("RGB", (drawn[0].width, sum(each.height + 12 for each in drawn) - 12), "white")

@@ -192,6 +192,20 @@ def packed(results: list[tuple[str, dict]], level: int) -> bytes:
     return gzip.compress(blob, level, mtime=0)
 
 
+def grids(payload: str) -> list[np.ndarray]:
+    """Of each state of a drawn figure what is drawn, out of what `encode` wrote."""
+    blob = gzip.decompress(base64.b64decode(payload))
+    end = 4 + int.from_bytes(blob[:4], "little")
+    header = json.loads(blob[4:end])
+    numbers = np.frombuffer(blob[end:], np.uint8).reshape(8, -1).T.copy().view("<f8").ravel()
+    leaf = next((each for each in header["leaves"] if each["path"] == ["data", 0, "z"]), None)
+    if leaf is None:  # in all states the same
+        count = max((len(each["index"]) for each in header["leaves"]), default=1)
+        leaf = {"index": [0] * count, "values": [header["figure"]["data"][0]["z"]]}
+    found = [numbers[at : at + int(np.prod(shape))].reshape(shape) for at, *shape in (z["$"] for z in leaf["values"])]
+    return [found[at] for at in leaf["index"]]
+
+
 def _shared(nodes: list, path: list, leaves: list[dict]) -> Any:
     """The tree that all nodes share; where they differ, None, and a leaf is recorded."""
     first = nodes[0]

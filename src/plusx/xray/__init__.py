@@ -3,6 +3,7 @@
 Here lives what is remarkable and how it looks; how additions are found, cut and asked lives in `plusx.measure`.
 """
 
-from .net import Xray, xray
+from .net import Xray, opened, xray
+from .pair import Pair, beside
 
-__all__ = ["Xray", "xray"]
+__all__ = ["Pair", "Xray", "beside", "opened", "xray"]

@@ -4,11 +4,12 @@ import argparse
 import importlib
 import os
 import sys
+from pathlib import Path
 
-from . import xray
+from . import beside, xray
 
 
-def opened(folder, text):
+def loaded(folder, text):
     """The model and tokenizer of a folder, or of a name that is in the reader's cache: nothing is downloaded."""
     os.environ["HF_HUB_OFFLINE"] = "1"  # read as transformers is imported
     import torch
@@ -21,8 +22,7 @@ def opened(folder, text):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     given = dict(tokenizer(text, return_tensors="pt"))
     given.pop("token_type_ids", None)
-    names = tokenizer.convert_ids_to_tokens(given["input_ids"][0])
-    return dict(model=model, inputs=given, names=names, says=lambda at: tokenizer.decode([at]))
+    return dict(model=model, inputs=given, says=lambda at: tokenizer.decode([at]))
 
 
 def called(name):
@@ -35,24 +35,23 @@ def called(name):
 
 def main(words=None):
     parser = argparse.ArgumentParser("python -m plusx.xray", description="Draw a net: one page, without a network.")
-    parser.add_argument("folder", nargs="?", help="of a model of transformers, or a name in your cache")
+    parser.add_argument("nets", nargs="*", help="a folder of transformers, a name in your cache, or two pages written")
     parser.add_argument("--text", default="Once upon a time, there was a little girl who", help="that it reads")
     parser.add_argument("--call", help="module:function that gives a model and its inputs, of any torch model")
     parser.add_argument("-o", default="net.html", help="the page to write (net.html)")
     parser.add_argument("--megabytes", type=int, default=128, help="about what cuts that share a pass may take")
     asked = parser.parse_args(words)
-    if bool(asked.folder) == bool(asked.call):
-        parser.error("give either a folder or --call module:function")
+    if len(asked.nets) not in ([0] if asked.call else [1, 2]):
+        parser.error("give a folder, two pages that were written, or --call module:function")
     try:
-        given = called(asked.call) if asked.call else opened(asked.folder, asked.text)
-        found = xray(**given, megabytes=asked.megabytes)
+        if len(asked.nets) == 2:
+            found = beside(**{str(Path(each).with_suffix("")): each for each in asked.nets})
+        else:
+            given = called(asked.call) if asked.call else loaded(*asked.nets, asked.text)
+            found = xray(**given, megabytes=asked.megabytes)
         found.save(asked.o)
     except (OSError, ValueError, ImportError, AttributeError, TypeError) as error:
-        sys.exit(
-            f"xray: nothing was written. {error}".replace(
-                "xray: nothing was written. xray:", "xray: nothing was written."
-            )
-        )
+        sys.exit(f"xray: nothing was written. {str(error).removeprefix('xray: ')}")
     print(found)
     print(f"written: {asked.o}")
 

@@ -6,18 +6,23 @@ Here live `xray` and its numbers; what they say in words lives in `rules`, how t
 import json
 import math
 import platform
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 
+from ..explore.states import grids
 from ..measure import switches
 from ..measure.asked import as_found, watched
 from ..measure.forks import losses
+from ..measure.meetings import Place
 from . import page, rules
 
 THREADS = 32  # at most, of what there are more: evenly chosen
 MEANS = 8  # of so many branches, the dearest, the mean is tried
 CUTS = ("skip", "branch")
+KEPT = ("net", "inputs", "measure", "whole", "start", "giants", "begun", "streams", "unseen", "made")  # as they are
 
 
 @dataclass
@@ -48,7 +53,7 @@ class Xray:
     asked: dict
     stages: list
     says: dict
-    how: list
+    made: list
     unseen: list
     start: float
     giants: list
@@ -64,9 +69,10 @@ class Xray:
         return rules.sentences(self)
 
     def to_dict(self):
-        places = [
+        """All but heights, and what is remarkable; a number that is none is None, an infinite one a word."""
+        additions = [
             dict(number=at + 1, module=place.module, line=place.line, time=place.time)
-            | {name: None if math.isnan(each[at]) else each[at] for name, each in self.asked.items()}
+            | {name: _plain(each[at]) for name, each in self.asked.items()}
             for at, place in enumerate(self.places)
         ]
         says = {
@@ -74,15 +80,17 @@ class Xray:
             for cut, each in self.says.items()
         }
         said = [dict(rule=rule, says=sentence, chapter=chapter) for rule, sentence, chapter in self.sentences]
-        return dict(net=self.net, inputs=self.inputs, measure=self.measure, whole=self.whole, remarkable=said,
-                    additions=places, says=says, made=self.how)  # fmt: skip
+        stages = [dict(first=s.first, shape=[*s.shape], what=s.what, names=s.names) for s in self.stages]
+        return {name: _plain(getattr(self, name)) for name in KEPT} | dict(
+            remarkable=said, additions=additions, says=says, stages=stages
+        )
 
     def to_json(self):
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def save(self, file, book=None):
         """Write the page, one file that needs no network. book: an address of this book's chapters, to link to."""
-        page.save(self, file, book)
+        page.save(file, page.written({"": self}, book))
 
     def show(self, name="your_net"):
         """Display an explorer for each stage. name: the first one's, by which links know it."""
@@ -91,6 +99,43 @@ class Xray:
     def _ipython_display_(self):
         print(self)
         self.show()
+
+
+def _plain(value):
+    """As JSON has it, whose numbers are finite; `_number` is the inverse."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)
+
+
+def opened(file):
+    """The X-ray of a page that `save` wrote. ValueError: it is no such page."""
+    text = Path(file).read_text("utf8")
+    held = re.search(r'<script type="application/json" id="xray">(.+?)</script>', text)
+    if not held:
+        raise ValueError(f"xray: {file} is no page of one net; expected one that `save` wrote.")
+    held = json.loads(held[1])
+    additions, cuts = held["additions"], [None, *_cuts(len(held["additions"]))]
+    facts = "number", "module", "line", "time"
+    drawn = (map(torch.from_numpy, grids(each)) for each in re.findall(r'class="px-states">(.*?)</script>', text))
+    return Xray(
+        places=[Place(each["module"], each["line"], each["time"]) for each in additions],
+        asked={name: [_number(each[name]) for each in additions] for name in additions[0] if name not in facts},
+        stages=[
+            Stage(*stage.values(), {cut: each.T for cut, each in zip(cuts, grids)})
+            for stage, grids in zip(held["stages"], drawn)
+        ],
+        says={cut: [tuple(each.values()) for each in said] for cut, said in zip(cuts, held["says"].values())},
+        **{name: _number(held[name]) if name in ("whole", "begun", "start") else held[name] for name in KEPT},
+    )
+
+
+def _number(value):
+    return math.nan if value is None else float(value)
+
+
+def _cuts(count):
+    return [(at, kind) for at in range(count) for kind in CUTS]
 
 
 def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
@@ -108,6 +153,9 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         inputs = (inputs,)
     if not isinstance(inputs, tuple | list | dict) and not hasattr(inputs, "keys"):
         raise ValueError(f"xray: the inputs are a {type(inputs).__name__}; give a tensor, a tuple, or a dict of names.")
+    weights = next(model.parameters(), torch.zeros(()))
+    if weights.is_meta:
+        raise ValueError("xray: the model is on the device meta, where numbers are not; put it on another.")
     given, named = ((), dict(inputs)) if hasattr(inputs, "keys") else (tuple(inputs), {})
     ids = named.get("input_ids", given[0] if given else None)
     with as_found(model):
@@ -120,8 +168,8 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
 
         draw = _Drawn(ids, names, says)
         _, answers = watched(gates, lambda: question.slope(run()), draw.look, draw.before)
-        draw.begin()
-        cuts = [(at, kind) for at in range(len(gates.places)) for kind in CUTS]
+        cuts = _cuts(len(gates.places))
+        draw.begin(cuts)
         numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
         costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
         means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
@@ -130,15 +178,12 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         if alike := [(at, "mean") for at in sorted(mostly, key=lambda at: -costs[at, 1])[:MEANS]]:
             found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
             means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
-    draw.end(cuts)
     asked = dict(answers, **draw.told(), **{"no skip": costs[:, 0], "no branch": costs[:, 1], "mean branch": means})
-    shapes = ", ".join(
-        f"{name}{tuple(each.shape)}"
-        for name, each in [*(("", each) for each in given), *((f"{name} ", each) for name, each in named.items())]
-        if isinstance(each, torch.Tensor)
-    )
+    tensors = [
+        (name, each) for name, each in [*(("", each) for each in given), *named.items()] if torch.is_tensor(each)
+    ]
+    shapes = ", ".join(f"{name} {tuple(each.shape)}".strip() for name, each in tensors)
     count = sum(p.numel() for p in model.parameters())
-    weights = next(model.parameters())
     kinds = ", ".join(dict.fromkeys(f"{len(s.names)} {s.what}s" for s in draw.stages))
     made = [
         f"{how} Cuts share passes where the model takes a batch that grows.",
@@ -219,7 +264,7 @@ class _Drawn:
     def __init__(self, ids, names, says):
         self.ids, self.given, self.says = ids, names, says
         self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
-        self.left, self.first, self.last, self.jumps, self.heights = [], None, None, 0, None
+        self.left, self.first, self.last, self.jumps, self.begun = [], None, None, 0, False
 
     def before(self, at, stream, branch):
         """How much of the branch's square its mean is."""
@@ -227,13 +272,13 @@ class _Drawn:
         self.constant.append((branch.mean(0).square().sum() / branch.square().sum(-1).mean()).item())
 
     def look(self, rows, at, when, state):
-        if self.heights is None:
+        if not self.begun:
             return self._whole(at, when, state)
         stage = next(stage for stage in reversed(self.stages) if stage.first <= at)
         if when == "sum" or at == stage.first:
-            pos = at - stage.first + (when == "sum")
             for cut, each in zip(rows, _heights(state, len(rows), stage.direction)):
-                self.heights[cut, stage.first, pos] = each
+                if cut:
+                    stage.heights[cut][at - stage.first + (when == "sum")] = each
 
     def _whole(self, at, when, state):
         if when == "stream" and self.last is not None and self.last.shape == state.shape:
@@ -261,32 +306,20 @@ class _Drawn:
         )
 
     def _names(self, what, which):
-        if self.given is not None and len(self.given) > max(which):
-            return [str(self.given[at]) for at in which]
-        if (
-            what == "token"
-            and self.says
-            and self.ids is not None
-            and self.ids.ndim == 2
-            and self.ids.shape[1] > max(which)
-        ):
-            return [str(self.says(int(self.ids[0, at]))) for at in which]
+        names = self.given
+        if names is None and what == "token" and self.says and self.ids is not None and self.ids.ndim == 2:
+            names = [self.says(int(at)) for at in self.ids[0]]
+        if names is not None and len(names) > max(which):
+            return [str(names[at]) for at in which]
         return [f"{what} {at + 1}" for at in which]
 
-    def begin(self):
+    def begin(self, cuts):
         """The whole has been seen: directions are chosen, and cuts are seen along them."""
-        self.heights = {}
+        self.begun = True
         for stage in self.stages:
             stage.direction = _farthest([_threads(each, 1)[0] for each in stage.wholes])
-            whole = [_heights(each, 1, stage.direction)[0] for each in stage.wholes]
-            stage.wholes, stage.heights[None] = None, torch.stack(whole)
-
-    def end(self, cuts):
-        for stage in self.stages:
-            whole = stage.heights[None]
-            for cut in cuts:
-                own = [self.heights.get((cut, stage.first, pos), each) for pos, each in enumerate(whole)]
-                stage.heights[cut] = torch.stack(own)
+            whole = torch.stack([_heights(each, 1, stage.direction)[0] for each in stage.wholes])
+            stage.wholes, stage.heights = None, {cut: whole.clone() for cut in [None, *cuts]}
 
     def told(self):
         giants = [ratio for ratio, _ in self.giants[1:]]
@@ -307,7 +340,7 @@ def _threads(state, rows):
         size = image.square().mean((1, 2, 3), keepdim=True).sqrt()
         return (image / size).mean((2, 3))[:, _chosen(state), None]
     own = own[:, 0].flatten(1, -2) if state.ndim > 2 else own.flatten(2) if state.ndim == 2 else own[..., None]
-    own = own[:, _chosen(state)].float()
+    own = own[:, _chosen(state, rows)].float()
     return own / own.square().mean(-1, keepdim=True).sqrt()
 
 
@@ -317,9 +350,10 @@ def _heights(state, rows, direction):
     return heights.nan_to_num(0, 0, 0).cpu()
 
 
-def _chosen(state):
+def _chosen(state, rows=1):
     """Which channels, tokens or samples are threads: evenly chosen where there are too many."""
-    count = state.shape[1] if state.ndim == 4 else math.prod(state.shape[1:-1]) if state.ndim > 2 else len(state)
+    own = len(state) // rows
+    count = state.shape[1] if state.ndim == 4 else math.prod(state.shape[1:-1]) if state.ndim > 2 else own
     return torch.linspace(0, count - 1, min(count, THREADS)).round().long().tolist()
 
 
@@ -332,7 +366,7 @@ def _farthest(states):
     direction = apart[apart.square().sum(-1).argmax()]
     for _ in range(50):
         direction = torch.nn.functional.normalize(apart.T @ (apart @ direction), dim=0)
-    return direction * direction[direction.abs().argmax()].sign()
+    return -direction if apart[0] @ direction < 0 else direction  # in each net the first begins above the middle
 
 
 def _alike(state):

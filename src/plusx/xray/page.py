@@ -4,8 +4,8 @@ Here lives how it looks; how an explorer is drawn and moves lives in `plusx.expl
 """
 
 import html
+import itertools
 import math
-import tempfile
 from pathlib import Path
 
 from .. import explore
@@ -16,22 +16,27 @@ from . import rules
 
 ROOM = explore.Budget(kilobytes=2000, seconds=300)
 TALL = 340
-SHOWN = ("size", "branch / stream", "left of x", "gradient", "alike", "no skip", "no branch")
+CUT = "no skip", "no branch"
+SHOWN = ("size", "branch / stream", "left of x", "gradient", "alike", *CUT)
 LOOKS = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 0 auto; padding: 1rem;
   color: #22262e; background: #fff }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere } h2 { font-size: 1.15rem; margin-top: 2rem }
+body:has(.nets-2) { max-width: 1240px } .nets-2 > .nets { display: grid; grid-template-columns: 1fr 1fr; gap: 0 2rem }
+.nets-2 section { display: grid; grid-template-rows: subgrid; grid-row: span 5; min-width: 0 }
 a { color: #0a6aa8 } .wide { overflow-x: auto }
 .px-diagram:has(> :nth-child(33)) :is(.px-plus, .px-cross),
 .px-diagram:has(> :nth-child(33)) > :not(:nth-child(10n)) text { display: none }
 #profile { border-collapse: collapse; width: 100%; font-size: 0.85rem; font-variant-numeric: tabular-nums }
 #profile :is(td, th) { padding: 0.1rem 0.4rem; text-align: right; border-bottom: 1px solid #d9dde2 }
-#profile th[scope=row] { text-align: left; font-weight: normal; max-width: 18rem; overflow-wrap: anywhere }
+#profile th:first-child { text-align: left; min-width: 5rem; max-width: 18rem; overflow-wrap: anywhere }
+#profile th[scope=row] { font-weight: normal }
 #profile td { background: linear-gradient(#1b569338, #1b569338) no-repeat 0 0 / var(--w, 0) 100% }
 button { font: inherit; color: inherit; background: none; border: 1px solid #767d88; border-radius: 4px;
   padding: 0 0.4rem; min-width: 4.2rem; min-height: 24px; cursor: pointer }
 button[aria-pressed=true] { background: #bb4e09; border-color: #bb4e09; color: #fff }
+@media (max-width: 800px) { .nets-2 > .nets { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 600px) { body { padding: 0.5rem }
-  #profile :is(td, th):not(:first-child, :nth-last-child(-n + 2)) { display: none } }
+  #profile :is(td:not(.cut), th[scope=col]:not(.cut, :first-child)) { display: none } }
 @media (prefers-color-scheme: dark) { body { color: #e6e8eb; background: #181c22 } a { color: #6cb8ea }
   #profile :is(td, th) { border-color: #343b45 }
   #profile td { background-image: linear-gradient(#5399be40, #5399be40) }
@@ -40,16 +45,24 @@ button[aria-pressed=true] { background: #bb4e09; border-color: #bb4e09; color: #
 MOVES = """const nets = [...document.querySelectorAll(".plusx-explore")];
 const buttons = [...document.querySelectorAll("[data-cut]")];
 const follow = (at, from) => {
-  for (const net of nets) if (net !== from && net.explorer?.state()[0] !== at) net.explorer?.choose("cut", at);
+  for (const net of nets) {
+    const own = at < net.explorer?.controls[0].labels.length ? at : 0; // of two nets one may have fewer
+    if (net !== from && net.explorer && net.explorer.state()[0] !== own) net.explorer.choose("cut", own);
+  }
   for (const each of buttons) each.ariaPressed = String(Number(each.dataset.cut) === at);
 };
 for (const each of buttons)
   each.onclick = () => follow(each.ariaPressed === "true" ? 0 : Number(each.dataset.cut));
 for (const net of nets) for (const sign of ["input", "click", "keyup"])
   net.addEventListener(sign, () => setTimeout(() => net.explorer && follow(net.explorer.state()[0], net)));
+const begun = setInterval(() => { // an address may have set one
+  if (nets.some((net) => net.explorer === undefined)) return;
+  clearInterval(begun);
+  follow(Math.max(...nets.map((net) => net.explorer?.state()[0] ?? 0)));
+}, 50);
 document.getElementById("copy").onclick = () => {
   const rows = [...document.querySelectorAll("#profile tr")].map((row) => [...row.cells].map((cell) => cell.innerText));
-  navigator.clipboard?.writeText(rows.map((row) => row.join("\\t")).join("\\n"));
+  navigator.clipboard?.writeText(rows.map((row) => row.join("\\t")).join("\\n")).catch(() => {});
   getSelection().selectAllChildren(document.getElementById("profile"));
 };"""
 
@@ -59,34 +72,40 @@ def cuts(x):
     return [rules.name_of(cut) for cut in x.says]
 
 
-def functions(x, name="your_net"):
+def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
-    return [_function(x, stage, f"{name}{f'_stage_{at + 1}' * (at > 0)}", by_name) for at, stage in enumerate(x.stages)]
+    return [
+        _asking(lambda cut="none", stage=stage: _figure(x, stage, by_name[cut]), name + f"_stage_{at + 1}" * (at > 0))
+        for at, stage in enumerate(x.stages)
+    ]
 
 
-def _function(x, stage, name, by_name):
-    lows, highs = zip(*(map(float, each.aminmax()) for each in stage.heights.values()))
-    low, high = min(lows), max(highs)
-    room = max(0.05 * (high - low), 1e-6)
-
-    def chosen(cut="none"):
-        return _figure(x, stage, by_name, (low - room, high + room), cut)
-
-    chosen.__name__, chosen.__doc__ = name, "What does the net lose if a skip or a branch is cut?"
-    return chosen
+def _span(stage):
+    ends = [end.item() for heights in stage.heights.values() for end in heights.aminmax()]
+    room = max(0.05 * (max(ends) - min(ends)), 1e-6)
+    return min(ends) - room, max(ends) + room
 
 
-def _figure(x, stage, by_name, span, cut):
-    count = len(stage.heights[None]) - 1
-    last = stage.first + count
-    start = "start" if not stage.first else f"into addition {stage.first + 1}"
+def _asking(function, name):
+    function.__name__, function.__doc__ = name, "What does the net lose if a skip or a branch is cut?"
+    return function
+
+
+def _figure(x, stage, cut):
+    last, span = stage.first + len(stage.heights[None]) - 1, _span(stage)
+    start, cuts_it = "start" if not stage.first else f"into addition {stage.first + 1}", ("cut", rules.name_of(cut))
     step = (span[1] - span[0]) / (TALL // 2)  # two pixels
     figure = threads(
-        (stage.heights[by_name[cut]] / step).round() * step, title(x, by_name[cut]), span, stage.names, size=TALL,
-        ends=(start, f"after addition {last}"), skip=("cut", cut), branch=("cut", cut),
+        (stage.heights[cut] / step).round() * step, title(x, cut), span, stage.names, size=TALL,
+        ends=(start, f"after addition {last}"), named=_short(stage), skip=cuts_it, branch=cuts_it,
     )  # fmt: skip
     return figure | dict(first=stage.first)
+
+
+def _short(stage):
+    """Whether there is room for names where threads begin."""
+    return stage.what == "token" and len(stage.names) <= 20 and max(map(len, stage.names)) <= 9
 
 
 def title(x, cut):
@@ -101,7 +120,7 @@ def title(x, cut):
         if abs(cost) < rules.least(x)
         else f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}"
     )
-    return f"Without the {kind} of addition {at + 1}, {worse}.{says}"
+    return f"Without the {kind} of addition {at + 1}, {worse}. Measured: {x.measure}.{says}"
 
 
 def show(x, name):
@@ -110,72 +129,108 @@ def show(x, name):
         explore.explore(ROOM, cut=cuts(x))(function)
 
 
-def save(x, file, book=None):
-    """Write the page, whole or not at all. ValueError: its folder is not there."""
+def show_both(nets, name):
+    """One explorer, with a control for the net."""
+    one = {net: functions(x, name)[0] for net, x in nets.items()}
+    both = _asking(lambda net, cut="none": one[net](cut), name)
+    explore.explore(ROOM, net=list(nets), cut=cuts(next(iter(nets.values()))))(both)
+
+
+def save(file, text):
+    """Write a page, whole or not at all. ValueError: its folder is not there."""
     file = Path(file)
     if not file.parent.is_dir():
         raise ValueError(f"xray: there is no folder {file.parent} to write {file.name} into; make it first.")
-    text = written(x, book)
-    with tempfile.NamedTemporaryFile("w", encoding="utf8", dir=file.parent, suffix=".part", delete=False) as part:
-        part.write(text)
-    Path(part.name).replace(file)
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text, "utf8")
+    part.replace(file)
 
 
-def written(x, book=None):
-    """The page's HTML."""
+def written(nets, book=None, differs=()):
+    """The HTML of one net, nets = {"": X-ray}, or of two by their names. differs: sentences of both."""
     folder = Path(explore.__file__).parent
     looks = "".join((folder / name).read_text("utf8") for name in ("explore.css", "diagram.css"))
     script = (folder / "built" / "explore.js").read_text("utf8")
-    drawn = [explore.Explorer(each, bind(each, {"cut": cuts(x)}), ROOM) for each in functions(x)]
-    heads = [f"<h3>From addition {each.first + 1} on, states {tuple(each.shape)}</h3>" for each in x.stages]
-    pictures = "".join(head * (len(heads) > 1) + fragment(each) for head, each in zip(heads, drawn))
-    said = "".join(f"<li>{html.escape(words)}{_link(book, chapter)}</li>" for _, words, chapter in x.sentences)
-    found = f"<ul>{said}</ul>" if said else f"<p>{rules.ORDINARY}</p>"
-    made = "".join(f"<li>{html.escape(each)}</li>" for each in x.how)
-    name = html.escape(x.net)
+    if alone := nets.get(""):
+        name, kept = f"{alone.net}: {len(alone.places)} residual additions", alone.to_json().replace("</", "<\\/")
+        first = f"<h2>What is remarkable</h2>{_remarkable(alone, book)}"
+    else:
+        name, kept = " beside ".join(nets), ""
+        first = f"<h2>What differs</h2>{_listed(differs)}"
+    parts = ""
+    for at, (each, x) in enumerate(nets.items()):
+        head = f"<h3>{html.escape(each)}</h3><p>{html.escape(x.net)}, {len(x.places)} residual additions.</p>"
+        tail = f"<details><summary>What is remarkable here</summary>{_remarkable(x, book)}</details>"
+        asked = html.escape(f"Asked with {x.inputs}. A cut's cost is a difference of: {x.measure}.")
+        around = ("", "") if alone else (head, tail)
+        parts += f"<section>{around[0]}<p>{asked}</p><div>{_pictures(x, f'net_{at}')}</div>{around[1]}</section>"
+    made = _listed([f"{each}: {how}" if each else how for each, x in nets.items() for how in x.made])
+    what = " and ".join(dict.fromkeys(stage.what for x in nets.values() for stage in x.stages))
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>{name}: X-ray</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(name)}: X-ray</title>
 <style>{looks}
-{LOOKS}</style></head><body data-theme="auto"><main>
-<h1>{name}: {len(x.places)} residual additions</h1>
-<p>Asked with {html.escape(x.inputs)}. A cut's cost is a difference of: {html.escape(x.measure)}.</p>
-<h2>What is remarkable</h2>{found}
+{LOOKS}</style></head><body data-theme="auto"><main class="nets-{len(nets)}">
+<h1>{html.escape(name)}</h1>
+{first}
 <h2>Threads through the net</h2>
-<p>Cut a skip, or a branch (a box), on the wire or in the profile.</p>
-{pictures}
-<h2>The profile</h2><p><button type="button" id="copy">Copy</button></p><div class="wide">{_profile(x)}</div>
-<h2>How it was made</h2><ul>{made}</ul></main>
-<script>{script}</script><script>{MOVES}</script></body></html>
+<p>A thread is a {what}. Cut a skip (the line below them) or a branch (a box there), or press a cost in the profile.</p>
+<div class="nets">{parts}</div>
+<h2>The profile</h2><p><button type="button" id="copy">Copy</button></p><div class="wide">{_profile(nets)}</div>
+<h2>How it was made</h2>{made}</main>
+<script type="application/json" id="xray">{kept}</script><script>{script}</script><script>{MOVES}</script></body></html>
 """
+
+
+def _listed(sentences):
+    return f"<ul>{''.join(f'<li>{html.escape(each)}</li>' for each in sentences)}</ul>"
+
+
+def _remarkable(x, book):
+    said = "".join(f"<li>{html.escape(words)}{_link(book, chapter)}</li>" for _, words, chapter in x.sentences)
+    return f"<ul>{said}</ul>" if said else f"<p>{rules.ORDINARY}</p>"
 
 
 def _link(book, chapter):
     return f' <a href="{html.escape(book.rstrip("/"))}/{chapter}.html">Why?</a>' if book else ""
 
 
-def _profile(x):
-    names = [name for name in SHOWN if any(not math.isnan(each) for each in x.asked[name])]
-    ends = {}
-    for name in names:
-        logs = [math.log10(abs(each)) for each in x.asked[name] if math.isfinite(each) and each]
-        ends[name] = min(logs, default=0), max(logs, default=1)
-    head = "".join(f'<th scope="col">{name}</th>' for name in ["addition", *names])
+def _pictures(x, name):
+    """An explorer for each stage."""
+    drawn = [explore.Explorer(each, bind(each, {"cut": cuts(x)}), ROOM) for each in functions(x, name)]
+    heads = [f"<p><b>From addition {each.first + 1} on, states {tuple(each.shape)}</b></p>" for each in x.stages]
+    return "".join(head * (len(heads) > 1) + fragment(each) for head, each in zip(heads, drawn))
+
+
+def _profile(nets):
+    """A table with a row for each addition, and a column for each number and net."""
+    columns, count = [], max(len(x.places) for x in nets.values())
+    for name in SHOWN:
+        values = {net: x.asked[name] + [math.nan] * (count - len(x.places)) for net, x in nets.items()}
+        logs = [math.log10(abs(each)) for each in sum(values.values(), []) if math.isfinite(each) and each]
+        known = [net for net in nets if not all(map(math.isnan, values[net]))]
+        columns += [(name, net, values[net], min(logs, default=0), max(logs, default=1)) for net in known]
+    head = "".join(
+        f'<th scope="col"{" class=cut" * (name in CUT)}>{html.escape(f"{name}, {net}" if net else name)}</th>'
+        for name, net, *_ in [("addition", ""), *columns]
+    )
     rows = []
-    for at, place in enumerate(x.places):
-        module = f"{at + 1} {place.module or '(the model)'}"
-        cells = "".join(_cell(x.asked[name][at], name, at, ends[name]) for name in names)
-        rows.append(f'<tr><th scope="row" title="{html.escape(place.line)}">{html.escape(module)}</th>{cells}</tr>')
+    for at, places in enumerate(itertools.zip_longest(*(x.places for x in nets.values()))):
+        modules = " / ".join(dict.fromkeys(place.module or "(the model)" for place in places if place))
+        lines = " ".join(dict.fromkeys(place.line for place in places if place))
+        cells = "".join(_cell(at, *column) for column in columns)
+        named = f'<th scope="row" title="{html.escape(lines)}">{at + 1} {html.escape(modules)}</th>'
+        rows.append(f"<tr>{named}{cells}</tr>")
     return f'<table id="profile"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _cell(value, name, at, ends):
-    low, high = ends
+def _cell(at, name, net, values, low, high):
+    value = values[at]
     share = (math.log10(abs(value)) - low) / max(high - low, 1e-9) if math.isfinite(value) and value else 0
     words = "–" if math.isnan(value) else rules.number(value)
-    if name in ("no skip", "no branch"):
-        cut = 1 + 2 * at + (name == "no branch")
+    if name in CUT and not math.isnan(value):
+        label = f"Without the {name[3:]} of addition {at + 1}: {words}{net and f' in {net}'}"
         words = (
-            f'<button type="button" data-cut="{cut}" aria-pressed="false" '
-            f'aria-label="Without the {name[3:]} of addition {at + 1}: {words}">{words}</button>'
+            f'<button type="button" data-cut="{1 + 2 * at + CUT.index(name)}" aria-pressed="false" '
+            f'aria-label="{html.escape(label)}">{words}</button>'
         )
-    return f'<td style="--w:{100 * share:.0f}%">{words}</td>'
+    return f'<td{" class=cut" * (name in CUT)} style="--w:{100 * share:.0f}%">{words}</td>'

@@ -79,16 +79,20 @@ def dearest_branch(x):
     return f"At addition {where(x, at)} the branch is missed more than the skip: {number(cost)} more without it."
 
 
-def spare_branches(x):
+def spare(x):
     """Branches that cost less than SPARE of the median skip."""
     usual = middle(x.asked["no skip"])
-    spare = [at for at, cost in enumerate(x.asked["no branch"]) if cost < SPARE * usual]
-    if not spare or usual <= least(x):
-        return None
-    count = len(x.places)
+    return [at for at, cost in enumerate(x.asked["no branch"]) if cost < SPARE * usual and usual > least(x)]
+
+
+def spare_branches(x):
+    """There are some."""
+    usual = number(middle(x.asked["no skip"]))
     return (
-        f"{len(spare)} of {count} branches are spare, one at a time: without it, less than {SPARE:.0%} of what a skip "
-        f"costs at the median ({number(usual)}). They are {several(spare)}."
+        f"{len(spare(x))} of {len(x.places)} branches are spare, one at a time: without it, less than {SPARE:.0%} of "
+        f"what a skip costs at the median ({usual}). They are {several(spare(x))}."
+        if spare(x)
+        else None
     )
 
 
@@ -192,6 +196,8 @@ def giant(x):
     feature = place[1 if len(place) == 4 else -1]
     token = f", of token {place[1] + 1}" if len(place) == 3 else ""
     end = f" and addition {where(x, taken)} takes it away" if taken is not None else " and it stays"
+    again = next((i for i in range(taken or len(sizes), len(sizes)) if sizes[i] > ratio / 10), None)
+    end += "" if again is None else f", until addition {again + 1} writes one again"
     return (
         f"A giant: one number, feature {feature}{token}, is {number(ratio)} times the median. "
         f"Addition {where(x, writer)} writes it{end}."
