@@ -46,8 +46,8 @@ class Switches(Additions):
         self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
         self.places = [place for place, each in found.items() if each.first]
         self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
-        self.lines = {place.line for place in found}
-        self.watched = {"", *never, *(module for module, line, _ in times if line in self.lines)}
+        self.gated = {place.line for place in found}
+        self.watched = {"", *never, *(module for module, line, _ in times if line in self.gated)}
         self.watched |= {owner for path in self.watched for owner in owners(path)}
         heard = self.watched.union(*(ran[path] for path in self.watched))
         self.heard = {part: path for part, path in self.heard.items() if path in heard}
@@ -92,16 +92,17 @@ class Switches(Additions):
             self._read()
         super().come(path)
 
-    def wants(self, line):
-        return line in self.lines
+    def wants(self, here):
+        return here[1] in self.gated
 
-    def meet(self, place, a, b):
+    def meet(self, place, a, b, alpha, add):
         if place not in self.found:
-            return self._strange(place)
+            self._strange(place)
+            return add()
         at, stream, first = self.found[place]
         self.waiting.discard(place)
         if not self.closed[at]:
-            return None
+            return add()
         if _is_recomputed():
             raise RuntimeError(
                 f"switches: gate {at} is not 1, and gradient checkpointing computes {place.module} again in "
@@ -123,18 +124,18 @@ class Switches(Additions):
                     f"{said}{place.line}, makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of "
                     f"{tuple(shape)} was to come. With a cache, or other inputs, gates need other shapes."
                 )
-        return gated
+        return add(*gated)
 
     def _strange(self, place):
         """What comes at a line of residual additions, where or when none was found."""
         here = [self.closed[at] for at, known in enumerate(self.places) if known[:2] == place[:2]]
-        if 0 < self.times[place.here] < place.time and here:
+        if 0 < self.times[place[:3]] < place.time and here:
             raise RuntimeError(
                 f"switches: {place.module} adds for time {place.time} in one run, more often than when its additions "
                 f"were found ({place.line}). Find them with these inputs."
             )
         late = {*owners(f"{place.module}."), *owners(f"{place.after}.")} & {*self.never}
-        if not self.times[place.here] and (any(here) or (late and any(self.closed))):
+        if not self.times[place[:3]] and (any(here) or (late and any(self.closed))):
             raise RuntimeError(
                 f"switches: {place.module or 'the model'} adds in {place.line} after {place.after or 'nothing else'}, "
                 "as it did not when its additions were found. Are layers left out by chance? Find them in evaluation "

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch.utils._pytree import tree_leaves
 
-from .meetings import Additions, Place, line_of_model
+from .meetings import Additions, Place
 from .ways import Verdict, Vertex, Ways, blends
 
 _TENSOR = torch.Tensor
@@ -46,7 +46,7 @@ class Search(Additions):
     def __init__(self, model, weights, constants):
         super().__init__(model)
         self.constants, self.ways = constants, Ways(weights)
-        self.seen, self.times, self.count, self.told, self.ran = [], Counter(), 0, [], defaultdict(set)
+        self.seen, self.told, self.ran = [], [], defaultdict(set)
 
     def come(self, path):
         self.ran[self.running[-1][0] if self.running else None].add(path)
@@ -56,6 +56,7 @@ class Search(Additions):
         for each in output if isinstance(output, tuple) else (output,):
             if isinstance(each, _TENSOR) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
                 self.told.append((path, "", f"{each.grad_fn.name()[:-8]}, an autograd function, is not seen into"))
+        self.times = self.met.copy()
         super().leave(path, output)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -76,34 +77,33 @@ class Search(Additions):
         if a.requires_grad and b.requires_grad:
             verdict = self.ways.told(self.ways.vertex(a), self.ways.vertex(b))
             if verdict.stream is not None and verdict.why is None:
-                self.told.append((self.running[-1][0], line_of_model(), why))
+                self.told.append((*self.here()[:2], why))
 
-    def _stack(self, out, tensors, dim=0, **named):
-        super()._stack(out, tensors, dim, **named)
-        if len(tensors) > 1 and out.shape[dim] == len(tensors):
+    def stack(self, out, tensors, dim=0, **named):
+        if out.shape[dim] == len(tensors) > 1:
             self._tell_of_both(*tensors[:2], "a stack of a stream and its branch has no gate")
+        return super().stack(out, tensors, dim, **named)
 
-    def _parts_of_stack(self, func, *args, **named):
-        parts = super()._parts_of_stack(func, *args, **named)
+    def parts_of_stack(self, *args, **named):
+        parts = super().parts_of_stack(*args, **named)
         if parts and self.told and self.told[-1][2].startswith("a stack"):
             self.told.pop()
         return parts
 
-    def meet(self, place, a, b):
-        self.count += 1
-        self.times[place.here] += 1
-        self.ends = [self.ways.vertex(each) for each in (a, b)] if a.requires_grad and b.requires_grad else None
-
-    def passed(self, place, a, b, alpha, total):
-        if self.ends:
-            verdict = self.ways.told(*self.ends, alike=a.shape == b.shape != ())
+    def meet(self, place, a, b, alpha, add):
+        both, alike = a.requires_grad and b.requires_grad, a.shape == b.shape != ()
+        ends = [self.ways.vertex(each) for each in (a, b)] if both else []
+        shapes = [each.shape for each in (a, b) if differs(each) and not each.requires_grad]
+        total = add()
+        if both:
+            verdict = self.ways.told(*ends, alike)
             if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
-            ends = self.ends[::-1] if verdict.stream else self.ends
+            ends = ends[::-1] if verdict.stream else ends
             self.seen.append(Seen(place, verdict, *ends, self.ways.vertex(total)))
         elif total.is_floating_point() and not torch.is_grad_enabled():
             self.told.append((*place[:2], "computed without gradients"))
-        elif any(differs(each) and each.shape == total.shape and not each.requires_grad for each in (a, b)):
+        elif total.shape in shapes:
             self.told.append((*place[:2], "one side records no gradient"))
         return total
 
@@ -127,9 +127,9 @@ class Search(Additions):
         told += [(path, "", "has weights and never ran") for path in never]
         if not found:
             raise ValueError(
-                f"switches: no residual addition in {type(self.model).__name__}. In none of {self.count} additions of "
-                "two tensors was one a stream and the other made of it by mixing. Is the model compiled, its addition "
-                f"fused or the sum of a stack, or its forward without gradients?{rows_of(told)}"
+                f"switches: no residual addition in {type(self.model).__name__}. In none of {self.times.total()} "
+                "additions of two tensors was one a stream and the other made of it by mixing. Is its addition fused "
+                f"or the sum of a stack, or its forward without gradients?{rows_of(told)}"
             )
         return found, self.times, self.ran, told, never
 
