@@ -181,6 +181,7 @@ def switches(model, *inputs, only=None, **named):
     The model's weights, buffers and random numbers are not touched.
     ValueError: there is no such addition; a fused or compiled one is not seen.
     """
+    model = getattr(model, "_orig_mod", model)  # of what torch.compile made
     _check(model, inputs, named)
     devices = {p.device for p in model.parameters() if p.device.type not in ("cpu", "meta")}
     drawn = random.getstate()

@@ -100,7 +100,7 @@ class Search(Additions):
             if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
             ends = ends[::-1] if verdict.stream else ends
-            self.seen.append(Seen(place, verdict, *ends, self.ways.vertex(total)))
+            self.seen.append(Seen(place, verdict, *ends, self.ways.sum(total, *ends)))
         elif total.is_floating_point() and not torch.is_grad_enabled():
             self.told.append((*place[:2], "computed without gradients"))
         elif total.shape in shapes:
@@ -144,7 +144,7 @@ class Search(Additions):
         for each in reversed(self.seen):
             verdict, why = each.verdict, each.verdict.why
             for other in taken if only is None and why is None and verdict.stream is not None else ():
-                around, line = other.verdict, other.place.line
+                around, line, root = other.verdict, other.place.line, verdict.common.root()
                 if each.total not in around.branch:
                     continue
                 if verdict.doubtful and other.place.module == each.place.module and each.total is other.branch:
@@ -152,7 +152,7 @@ class Search(Additions):
                 elif not blends(verdict.branch & around.branch) or uses[each.branch] - around.branch:
                     why = f"what the branch in {line} begins with"
                 elif verdict.changed or (
-                    verdict.doubtful and verdict.common.root() not in sums | {other.stream.root()}
+                    (verdict.doubtful or verdict.common.fixed) and root not in sums | {other.stream.root()}
                 ):
                     why = f"inside the branch in {line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(each.place)):
