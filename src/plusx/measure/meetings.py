@@ -74,7 +74,7 @@ class Additions(TorchFunctionMode):
         if self.plain:
             raise RuntimeError("switches: these gates are in use; call switches() again for others.")
         self.running, self.met, self.stacked = [], Counter(), None  # [path, what ran in it last], from the outside in
-        self.sees, thread = False, get_ident()
+        self.sees, thread, self.stance = False, get_ident(), torch.compiler.set_stance("force_eager")
         self.plain = plain = {part: (part.forward, vars(part).get("forward")) for part in self.heard}
 
         def forward(module, *given, **named):
@@ -91,12 +91,14 @@ class Additions(TorchFunctionMode):
 
         for module in self.heard:  # hooks would take longer
             vars(module)["forward"] = MethodType(forward, module)
+        self.stance.__enter__()
         return self
 
     def __exit__(self, *error):
         for module, (_, own) in self.plain.items():
             del vars(module)["forward"]
             vars(module).update({"forward": own} if own else {})
+        self.stance.__exit__(*error)
         self.plain = self.stacked = None
         self._see(False)
 

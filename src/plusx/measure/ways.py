@@ -35,7 +35,7 @@ class Vertex:
     """A node of autograd, or one output of it, with a larger number than what it comes from.
 
     before: that, without weights where data comes along. left: the same, with weights, behind all but additions.
-    bare: of weights and constants alone; fixed: also by looking up in them. weighs: weights come along.
+    bare: of weights and constants alone; fixed: also where words or places look up in them. weighs: weights come along.
     """
 
     __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "fixed", "left"
@@ -43,7 +43,7 @@ class Vertex:
     def __init__(self, number, kinds, before, mixes=False, weighs=False, bare=False, left=()):
         self.number, self.kinds, self.before, self.mixes = number, kinds, before, mixes
         self.weighs, self.bare, self.left = weighs, bare, {*left, *before}
-        self.fixed = bare or (all(each.fixed for each in before) if before else "looks up" in kinds)
+        self.fixed = bare or not mixes and (all(each.fixed for each in before) if before else "looks up" in kinds)
 
     def root(self):
         """Back from here as long as it is made of one alone, unmixed."""
@@ -145,7 +145,7 @@ class Ways:
         stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
         ((mixed, _), way, _, common), ((other, _), branch_way, *_) = ways[stream], ways[1 - stream]
         behind = [each for each, mark in marks.items() if mark & (2 - stream)]
-        branch = _made_of({common}, behind) - {each for each in behind if marks[each] == 3}
+        branch = _made_of({common, common.root()}, behind) - {each for each in behind if marks[each] == 3}
         entries = [each.kinds for each in branch if common in each.before]
         ends = [*entries, way[0].kinds] if way and entries else []
         parts = bool(ends) and all("is part" in each for each in ends)
