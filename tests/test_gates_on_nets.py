@@ -215,6 +215,23 @@ TESTED |= {
 }
 DECODER = {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")}
 AUDITED = {
+    "Jamba, attention beside a state space, and experts": (
+        kind(
+            "JambaModel",
+            **LLAMA,
+            attn_layer_period=2,
+            attn_layer_offset=1,
+            expert_layer_period=2,
+            expert_layer_offset=1,
+            num_experts=2,
+            use_mamba_kernels=False,
+            mamba_d_state=4,
+            mamba_dt_rank=4,
+        ),
+        (IDS,),
+        4,
+        {0: writer("layers.0.mamba"), 2: writer("layers.1.self_attn", "layers.1"), 3: writer("layers.1.feed_forward")},
+    ),
     "Funnel, whose decoder adds what its first block gave": (
         kind(
             "FunnelModel",

@@ -34,7 +34,8 @@ class Switches(Additions):
             scores = model(tokens)
 
     With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder`
-    with a padding mask then computes padded places too, where it otherwise writes 0. Other threads are not gated.
+    with a padding mask then computes padded places too, where it otherwise writes 0. While `with` lasts nothing runs
+    compiled, and other threads are not gated.
 
     RuntimeError: an addition comes more often than when it was found or after another module, a gate is not 1 and its
     addition never came, or it comes where gradient checkpointing will compute it again without the gate.
@@ -67,7 +68,7 @@ class Switches(Additions):
             if kind is None and self.closed[at] and place in self.waiting:
                 raise RuntimeError(
                     f"switches: gate {at} is not 1, and its addition in {place.module}, {place.line}, never came. Did "
-                    "the model run? Is it compiled, or does it add in another way without gradients?"
+                    "the model run? Does it add in another way without gradients?"
                 )
 
     def _read(self):
@@ -169,7 +170,8 @@ def switches(model, *inputs, only=None, **named):
     """Find a model's residual additions, by running it once on these inputs, with gradients.
 
     An addition of two tensors is residual if one, the stream, has the shortest way back to what both come from, mixes
-    nothing on it, and the other, the branch, does: by a matrix, a convolution, attention, pooling, a Fourier transform.
+    nothing on it, and the other, the branch, is made of that by mixing: by a matrix, a convolution, attention, pooling,
+    a sum over neighbours, a Fourier transform.
     A way is as long as it mixes often, then as it has steps. Three more cases count, outside of branches, and in them
     where both come from the stream itself: a stream with gains of its own; parts of one tensor; and a stream that is
     mixed too, as where a ResNet's block changes its shape, if less often than the branch, and without a bend where the
@@ -179,7 +181,7 @@ def switches(model, *inputs, only=None, **named):
     only: a function of a `Place`; additions for which it is true are taken, whatever else speaks against them.
 
     The model's weights, buffers and random numbers are not touched.
-    ValueError: there is no such addition; a fused or compiled one is not seen.
+    ValueError: there is no such addition; a fused one is not seen.
     """
     model = getattr(model, "_orig_mod", model)  # of what torch.compile made
     _check(model, inputs, named)

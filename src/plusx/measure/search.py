@@ -9,12 +9,10 @@ from typing import NamedTuple
 import torch
 from torch.utils._pytree import tree_leaves
 
-from .meetings import Additions, Place
+from .meetings import HEARD, Additions, Place
 from .ways import Verdict, Vertex, Ways, blends
 
 _TENSOR = torch.Tensor
-_OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
-_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # no gates
 _ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
 _SETTER = type(_TENSOR.requires_grad.__set__)
 
@@ -68,20 +66,20 @@ class Search(Additions):
                 return out
             self.ways.weights.add(torch.autograd.graph.get_gradient_edge(out.requires_grad_()).node)
             return out.clone()  # a stream may begin as a constant
-        if func in _OTHERS:
-            one, two = [each for each in tree_leaves(args) if isinstance(each, _TENSOR) and differs(each)][:2]
-            self._tell_of_both(one, two, f"{func.__name__} has no gate")
+        if "add" in func.__name__ and func not in HEARD:  # such as logaddexp
+            self._tell_of_both(f"{func.__name__} has no gate", *tree_leaves(args))
         return super().__torch_function__(func, types, args, kwargs)
 
-    def _tell_of_both(self, a, b, why):
-        if a.requires_grad and b.requires_grad:
-            verdict = self.ways.told(self.ways.vertex(a), self.ways.vertex(b))
+    def _tell_of_both(self, why, *given):
+        ends = [self.ways.vertex(each) for each in given if isinstance(each, _TENSOR) and each.requires_grad]
+        if len(ends) == 2:
+            verdict = self.ways.told(*ends)
             if verdict.stream is not None and verdict.why is None:
                 self.told.append((*self.here()[:2], why))
 
     def stack(self, out, tensors, dim=0, **named):
         if out.shape[dim] == len(tensors) > 1:
-            self._tell_of_both(*tensors[:2], "a stack of a stream and its branch has no gate")
+            self._tell_of_both("a stack of a stream and its branch has no gate", *tensors[:2])
         return super().stack(out, tensors, dim, **named)
 
     def parts_of_stack(self, *args, **named):
