@@ -215,15 +215,13 @@ TESTED |= {
 }
 DECODER = {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")}
 AUDITED = {
-    "Jamba, attention beside a state space, and experts": (
+    "Jamba, a state space, then attention": (
         kind(
             "JambaModel",
             **LLAMA,
             attn_layer_period=2,
             attn_layer_offset=1,
-            expert_layer_period=2,
-            expert_layer_offset=1,
-            num_experts=2,
+            num_experts=1,
             use_mamba_kernels=False,
             mamba_d_state=4,
             mamba_dt_rank=4,
