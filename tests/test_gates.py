@@ -396,6 +396,23 @@ def test_layers_of_torch_are_found_and_gated_where_they_would_be_fused():
     torch.testing.assert_close(written_off, x)
 
 
+@pytest.mark.parametrize("part", ["the whole", "one layer"])
+def test_what_is_compiled_is_gated_too(part):
+    model = blocks()
+    if part == "the whole":
+        compiled = torch.compile(model, backend="eager")
+    else:
+        compiled = nn.Sequential(model[0], torch.compile(model[1], backend="eager"), model[2])
+    with torch.no_grad():
+        plain = compiled(X)
+        gates = switches(compiled, X)
+        assert len(gates.places) == 3
+        gates.branch[1] = 0
+        with gates:
+            assert torch.equal(compiled(X), model[2](model[0](X)))
+        assert torch.equal(compiled(X), plain)
+
+
 def test_what_is_no_residual_addition_has_no_gate():
     class Sums(nn.Module):
         def __init__(self):

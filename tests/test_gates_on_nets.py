@@ -20,6 +20,7 @@ IMAGES = torch.randn(2, 3, 32, 32, generator=DRAWN).double()
 SOUND = torch.randn(2, 500, generator=DRAWN).double()
 SERIES = torch.randn(2, 32, 2, generator=DRAWN).double()
 WORDS = torch.randn(2, 6, 32, generator=DRAWN).double()
+EDGES = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
 ENDS = dict(bos_token_id=0, eos_token_id=0, pad_token_id=0)
 WIDE = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2)
 TEXT = dict(vocab_size=50, **WIDE)
@@ -182,8 +183,68 @@ TESTED = {
         {1: writer("backbone.layers.1.mixer", "backbone.layers.1")},
     ),
 }
+TESTED |= {
+    "RWKV 4, sums in its state": (
+        kind("RwkvForCausalLM", vocab_size=50, hidden_size=32, num_hidden_layers=2, context_length=16),
+        (IDS,),
+        4,
+        {2: writer("rwkv.blocks.1.attention"), 3: writer("rwkv.blocks.1.feed_forward")},
+    ),
+    **{
+        f"LongT5, {name}, one bias for all layers": (
+            kind(
+                "LongT5EncoderModel",
+                "LongT5Config",
+                vocab_size=50,
+                d_model=32,
+                d_ff=64,
+                num_layers=2,
+                num_heads=2,
+                d_kv=16,
+                local_radius=2,
+                global_block_size=2,
+                encoder_attention_type=name,
+                **ENDS,
+            ),
+            (IDS,),
+            4,
+            {2: writer(f"encoder.block.1.layer.0.{part}SelfAttention", "encoder.block.1")},
+        )
+        for name, part in (("local", "Local"), ("transient-global", "TransientGlobal"))
+    },
+}
 DECODER = {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")}
 AUDITED = {
+    "Jamba, a state space, then attention": (
+        kind(
+            "JambaModel",
+            **LLAMA,
+            attn_layer_period=2,
+            attn_layer_offset=1,
+            num_experts=1,
+            use_mamba_kernels=False,
+            mamba_d_state=4,
+            mamba_dt_rank=4,
+        ),
+        (IDS,),
+        4,
+        {0: writer("layers.0.mamba"), 2: writer("layers.1.self_attn", "layers.1"), 3: writer("layers.1.feed_forward")},
+    ),
+    "Funnel, whose decoder adds what its first block gave": (
+        kind(
+            "FunnelModel",
+            vocab_size=50,
+            block_sizes=[1, 1],
+            num_decoder_layers=2,
+            d_model=32,
+            n_head=2,
+            d_head=16,
+            d_inner=64,
+        ),
+        (IDS,),
+        9,
+        {2: writer("encoder.blocks.1.0.attention.post_proj"), 7: writer("decoder.layers.1.attention.post_proj")},
+    ),
     "OLMo 3": (kind("Olmo3ForCausalLM", **LLAMA), (IDS,), 4, TESTED["OLMo 2, a norm behind the branch"][3]),
     "Cohere 2": (kind("Cohere2ForCausalLM", **LLAMA), (IDS,), 4, DECODER),
     "Gemma 2": (
@@ -322,6 +383,21 @@ def streams_of(name):
     return nn.Sequential(expand, *[begin(branch=branch) for branch in branches], reduce)
 
 
+class Graphs(nn.Module):
+    """Layers of torch_geometric, one behind the other. initial: each is given what the first was given, too."""
+
+    def __init__(self, make, initial=False):
+        super().__init__()
+        self.first, self.initial = nn.Linear(32, 16), initial
+        self.layers = nn.ModuleList([make(__import__("torch_geometric.nn").nn) for _ in range(2)])
+
+    def forward(self, x, edges):
+        x = first = self.first(x).relu()
+        for layer in self.layers:
+            x = layer(x, first, edges).relu() if self.initial else layer(x, edges)
+        return x
+
+
 def of(library, name, *given, **settings):
     """A net of a library that only the audit installs."""
 
@@ -439,9 +515,21 @@ LIBRARIES = {
             6: writer("layers.1.conv", "layers.1.conv"),
         },
     ),
+    "GCNII, what it began with and an identity": (
+        partial(Graphs, lambda nn: nn.GCN2Conv(16, 0.1, 0.5, 1), initial=True),
+        (WORDS[0, :5], EDGES),
+        4,
+        {},
+    ),
+    "GraphGPS, whose sum of two streams has none": (
+        partial(Graphs, lambda nn: nn.GPSConv(16, nn.GCNConv(16, 16), heads=2)),
+        (WORDS[0, :5], EDGES),
+        6,
+        {3: writer("layers.1.conv"), 4: writer("layers.1.attn"), 5: writer("layers.1.mlp")},
+    ),
     "graph attention without a skip": (
         of("torch_geometric.nn", "GAT", 8, 8, 2, 4),
-        (WORDS[0, :5, :8], torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])),
+        (WORDS[0, :5, :8], EDGES),
         0,
         {},
     ),

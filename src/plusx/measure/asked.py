@@ -91,7 +91,7 @@ class _Watched(Cuts):
         super().__init__(gates, [], look)
         self.seen, self.before = {}, before
 
-    def meet(self, place, a, b):
+    def meet(self, place, a, b, alpha, add):
         found = self.found.get(place)
         if found and found.first:
             stream, branch = (b, a) if found.stream else (a, b)
@@ -100,7 +100,7 @@ class _Watched(Cuts):
             self.seen[found.gate] = size, stream.detach().double().flatten(1).clone(), edge  # += may overwrite it
             if self.before:
                 self.before(found.gate, stream.detach(), branch.detach())
-        return super().meet(place, a, b)
+        return super().meet(place, a, b, alpha, add)
 
 
 def _gradients(loss, edges):

@@ -51,8 +51,7 @@ class Cuts(Switches):
     def __init__(self, gates, cuts, look=None, sizes=None):
         super().__init__(gates.model, gates.found, gates.times, gates.ran, gates.told, gates.never)
         self.cuts, self.look, self.sizes, self.grows = cuts, look, sizes or {}, sizes is not None
-        self.rows, self.within, self.largest = [None] if self.grows or not cuts else list(cuts), "", 0
-        self.running = []
+        self.rows, self.largest = [None] if self.grows or not cuts else list(cuts), 0
 
     def __enter__(self):
         self.added = None
@@ -63,9 +62,9 @@ class Cuts(Switches):
         super().__exit__(*error)
         self.sums.__exit__(*error)
 
-    def meet(self, place, a, b):
+    def meet(self, place, a, b, alpha, add):
         if place not in self.found:
-            return super().meet(place, a, b)
+            return super().meet(place, a, b, alpha, add)
         at, stream, first = self.found[place]
         self.waiting.discard(place)
         if a.shape != b.shape:
@@ -73,7 +72,7 @@ class Cuts(Switches):
         x, f = (b, a) if stream else (a, b)
         if not first:
             f = self._rest(at, f)
-            return (f, x) if stream else (x, f)
+            return add(f, x) if stream else add(x, f)
         before, stood = list(self.rows), x
         kinds = [kind for cut, kind in self.cuts if cut == at]
         if not self.grows:
@@ -92,7 +91,7 @@ class Cuts(Switches):
             self.look(before, at, "stream", stood.detach())
         self.added = at
         instead = (f, x) if stream else (x, f)
-        return None if instead[0] is a and instead[1] is b else instead
+        return add() if instead[0] is a and instead[1] is b else add(*instead)
 
     def _rest(self, at, f):
         """What is added to a sum that has begun, of a branch that comes in several steps: cut in the same rows."""
@@ -114,7 +113,7 @@ class _Sums(TorchFunctionMode):
 
     def __init__(self, cuts):
         super().__init__()
-        self.cuts, self.total = cuts, None
+        self.cuts, self.total, self.largest = cuts, None, 0
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         cuts, last = self.cuts, self.total
@@ -128,10 +127,10 @@ class _Sums(TorchFunctionMode):
             if wide is None:
                 raise
             total = func(*wide[0], **wide[1])
-        if isinstance(total, torch.Tensor) and cuts.running and cuts.running[-1][0].startswith(cuts.within):
-            cuts.largest = max(cuts.largest, total.nbytes)
+        if isinstance(total, torch.Tensor):
+            self.largest = max(self.largest, total.nbytes)
         if cuts.added is not None:
-            at, cuts.added, self.total = cuts.added, None, total
+            at, cuts.added, self.total, cuts.largest = cuts.added, None, total, self.largest
             if cuts.look:
                 cuts.look(cuts.rows, at, "sum", total.detach())
         return total
@@ -177,7 +176,6 @@ def _forked(gates, loss, cuts, look, megabytes, found, said):
     common = os.path.commonprefix([*modules.values()])
     paths = [".".join(common[:end]) for end in range(len(common), -1, -1)]
     alone = Cuts(gates, trial[:1])
-    alone.within = ".".join(common)
     with alone, _outputs(gates.model, paths) as given:
         found[trial[0]] = _numbers(_run(gates, loss))
     path = next((path for path in paths if len(given[path]) == 1), None)

@@ -34,7 +34,8 @@ class Switches(Additions):
             scores = model(tokens)
 
     With all gates 1 a model computes what it does without, but for torch's fused layers: an `nn.TransformerEncoder`
-    with a padding mask then computes padded places too, where it otherwise writes 0. Other threads are not gated.
+    with a padding mask then computes padded places too, where it otherwise writes 0. While `with` lasts nothing runs
+    compiled, and other threads are not gated.
 
     RuntimeError: an addition comes more often than when it was found or after another module, a gate is not 1 and its
     addition never came, or it comes where gradient checkpointing will compute it again without the gate.
@@ -46,8 +47,8 @@ class Switches(Additions):
         self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
         self.places = [place for place, each in found.items() if each.first]
         self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
-        self.lines = {place.line for place in found}
-        self.watched = {"", *never, *(module for module, line, _ in times if line in self.lines)}
+        self.gated = {place.line for place in found}
+        self.watched = {"", *never, *(module for module, line, _ in times if line in self.gated)}
         self.watched |= {owner for path in self.watched for owner in owners(path)}
         heard = self.watched.union(*(ran[path] for path in self.watched))
         self.heard = {part: path for part, path in self.heard.items() if path in heard}
@@ -67,7 +68,7 @@ class Switches(Additions):
             if kind is None and self.closed[at] and place in self.waiting:
                 raise RuntimeError(
                     f"switches: gate {at} is not 1, and its addition in {place.module}, {place.line}, never came. Did "
-                    "the model run? Is it compiled, or does it add in another way without gradients?"
+                    "the model run? Does it add in another way without gradients?"
                 )
 
     def _read(self):
@@ -92,16 +93,17 @@ class Switches(Additions):
             self._read()
         super().come(path)
 
-    def wants(self, line):
-        return line in self.lines
+    def wants(self, here):
+        return here[1] in self.gated
 
-    def meet(self, place, a, b):
+    def meet(self, place, a, b, alpha, add):
         if place not in self.found:
-            return self._strange(place)
+            self._strange(place)
+            return add()
         at, stream, first = self.found[place]
         self.waiting.discard(place)
         if not self.closed[at]:
-            return None
+            return add()
         if _is_recomputed():
             raise RuntimeError(
                 f"switches: gate {at} is not 1, and gradient checkpointing computes {place.module} again in "
@@ -123,18 +125,18 @@ class Switches(Additions):
                     f"{said}{place.line}, makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of "
                     f"{tuple(shape)} was to come. With a cache, or other inputs, gates need other shapes."
                 )
-        return gated
+        return add(*gated)
 
     def _strange(self, place):
         """What comes at a line of residual additions, where or when none was found."""
         here = [self.closed[at] for at, known in enumerate(self.places) if known[:2] == place[:2]]
-        if 0 < self.times[place.here] < place.time and here:
+        if 0 < self.times[place[:3]] < place.time and here:
             raise RuntimeError(
                 f"switches: {place.module} adds for time {place.time} in one run, more often than when its additions "
                 f"were found ({place.line}). Find them with these inputs."
             )
         late = {*owners(f"{place.module}."), *owners(f"{place.after}.")} & {*self.never}
-        if not self.times[place.here] and (any(here) or (late and any(self.closed))):
+        if not self.times[place[:3]] and (any(here) or (late and any(self.closed))):
             raise RuntimeError(
                 f"switches: {place.module or 'the model'} adds in {place.line} after {place.after or 'nothing else'}, "
                 "as it did not when its additions were found. Are layers left out by chance? Find them in evaluation "
@@ -168,7 +170,8 @@ def switches(model, *inputs, only=None, **named):
     """Find a model's residual additions, by running it once on these inputs, with gradients.
 
     An addition of two tensors is residual if one, the stream, has the shortest way back to what both come from, mixes
-    nothing on it, and the other, the branch, does: by a matrix, a convolution, attention, pooling, a Fourier transform.
+    nothing on it, and the other, the branch, is made of that by mixing: by a matrix, a convolution, attention, pooling,
+    a sum over neighbours, a Fourier transform.
     A way is as long as it mixes often, then as it has steps. Three more cases count, outside of branches, and in them
     where both come from the stream itself: a stream with gains of its own; parts of one tensor; and a stream that is
     mixed too, as where a ResNet's block changes its shape, if less often than the branch, and without a bend where the
@@ -178,8 +181,9 @@ def switches(model, *inputs, only=None, **named):
     only: a function of a `Place`; additions for which it is true are taken, whatever else speaks against them.
 
     The model's weights, buffers and random numbers are not touched.
-    ValueError: there is no such addition; a fused or compiled one is not seen.
+    ValueError: there is no such addition; a fused one is not seen.
     """
+    model = getattr(model, "_orig_mod", model)  # of what torch.compile made
     _check(model, inputs, named)
     devices = {p.device for p in model.parameters() if p.device.type not in ("cpu", "meta")}
     drawn = random.getstate()

@@ -9,12 +9,10 @@ from typing import NamedTuple
 import torch
 from torch.utils._pytree import tree_leaves
 
-from .meetings import Additions, Place, line_of_model
+from .meetings import HEARD, Additions, Place
 from .ways import Verdict, Vertex, Ways, blends
 
 _TENSOR = torch.Tensor
-_OTHERS = {torch.logaddexp, torch._foreach_add, torch._foreach_add_, torch.scatter_add, torch.addbmm, torch.addmv}
-_OTHERS |= {getattr(_TENSOR, name) for name in "logaddexp scatter_add scatter_add_ addbmm addmv".split()}  # no gates
 _ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
 _SETTER = type(_TENSOR.requires_grad.__set__)
 
@@ -46,7 +44,7 @@ class Search(Additions):
     def __init__(self, model, weights, constants):
         super().__init__(model)
         self.constants, self.ways = constants, Ways(weights)
-        self.seen, self.times, self.count, self.told, self.ran = [], Counter(), 0, [], defaultdict(set)
+        self.seen, self.told, self.ran = [], [], defaultdict(set)
 
     def come(self, path):
         self.ran[self.running[-1][0] if self.running else None].add(path)
@@ -56,6 +54,7 @@ class Search(Additions):
         for each in output if isinstance(output, tuple) else (output,):
             if isinstance(each, _TENSOR) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
                 self.told.append((path, "", f"{each.grad_fn.name()[:-8]}, an autograd function, is not seen into"))
+        self.times = self.met.copy()
         super().leave(path, output)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -67,43 +66,42 @@ class Search(Additions):
                 return out
             self.ways.weights.add(torch.autograd.graph.get_gradient_edge(out.requires_grad_()).node)
             return out.clone()  # a stream may begin as a constant
-        if func in _OTHERS:
-            one, two = [each for each in tree_leaves(args) if isinstance(each, _TENSOR) and differs(each)][:2]
-            self._tell_of_both(one, two, f"{func.__name__} has no gate")
+        if "add" in func.__name__ and func not in HEARD:  # such as logaddexp
+            self._tell_of_both(f"{func.__name__} has no gate", *tree_leaves(args))
         return super().__torch_function__(func, types, args, kwargs)
 
-    def _tell_of_both(self, a, b, why):
-        if a.requires_grad and b.requires_grad:
-            verdict = self.ways.told(self.ways.vertex(a), self.ways.vertex(b))
+    def _tell_of_both(self, why, *given):
+        ends = [self.ways.vertex(each) for each in given if isinstance(each, _TENSOR) and each.requires_grad]
+        if len(ends) == 2:
+            verdict = self.ways.told(*ends)
             if verdict.stream is not None and verdict.why is None:
-                self.told.append((self.running[-1][0], line_of_model(), why))
+                self.told.append((*self.here()[:2], why))
 
-    def _stack(self, out, tensors, dim=0, **named):
-        super()._stack(out, tensors, dim, **named)
-        if len(tensors) > 1 and out.shape[dim] == len(tensors):
-            self._tell_of_both(*tensors[:2], "a stack of a stream and its branch has no gate")
+    def stack(self, out, tensors, dim=0, **named):
+        if out.shape[dim] == len(tensors) > 1:
+            self._tell_of_both("a stack of a stream and its branch has no gate", *tensors[:2])
+        return super().stack(out, tensors, dim, **named)
 
-    def _parts_of_stack(self, func, *args, **named):
-        parts = super()._parts_of_stack(func, *args, **named)
+    def parts_of_stack(self, *args, **named):
+        parts = super().parts_of_stack(*args, **named)
         if parts and self.told and self.told[-1][2].startswith("a stack"):
             self.told.pop()
         return parts
 
-    def meet(self, place, a, b):
-        self.count += 1
-        self.times[place.here] += 1
-        self.ends = [self.ways.vertex(each) for each in (a, b)] if a.requires_grad and b.requires_grad else None
-
-    def passed(self, place, a, b, alpha, total):
-        if self.ends:
-            verdict = self.ways.told(*self.ends, alike=a.shape == b.shape != ())
+    def meet(self, place, a, b, alpha, add):
+        both, alike = a.requires_grad and b.requires_grad, a.shape == b.shape != ()
+        ends = [self.ways.vertex(each) for each in (a, b)] if both else []
+        shapes = [each.shape for each in (a, b) if differs(each) and not each.requires_grad]
+        total = add()
+        if both:
+            verdict = self.ways.told(*ends, alike)
             if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
-            ends = self.ends[::-1] if verdict.stream else self.ends
-            self.seen.append(Seen(place, verdict, *ends, self.ways.vertex(total)))
+            ends = ends[::-1] if verdict.stream else ends
+            self.seen.append(Seen(place, verdict, *ends, self.ways.sum(total, *ends)))
         elif total.is_floating_point() and not torch.is_grad_enabled():
             self.told.append((*place[:2], "computed without gradients"))
-        elif any(differs(each) and each.shape == total.shape and not each.requires_grad for each in (a, b)):
+        elif total.shape in shapes:
             self.told.append((*place[:2], "one side records no gradient"))
         return total
 
@@ -127,9 +125,9 @@ class Search(Additions):
         told += [(path, "", "has weights and never ran") for path in never]
         if not found:
             raise ValueError(
-                f"switches: no residual addition in {type(self.model).__name__}. In none of {self.count} additions of "
-                "two tensors was one a stream and the other made of it by mixing. Is the model compiled, its addition "
-                f"fused or the sum of a stack, or its forward without gradients?{rows_of(told)}"
+                f"switches: no residual addition in {type(self.model).__name__}. In none of {self.times.total()} "
+                "additions of two tensors was one a stream and the other made of it by mixing. Is its addition fused "
+                f"or the sum of a stack, or its forward without gradients?{rows_of(told)}"
             )
         return found, self.times, self.ran, told, never
 
@@ -144,7 +142,7 @@ class Search(Additions):
         for each in reversed(self.seen):
             verdict, why = each.verdict, each.verdict.why
             for other in taken if only is None and why is None and verdict.stream is not None else ():
-                around, line = other.verdict, other.place.line
+                around, line, root = other.verdict, other.place.line, verdict.common.root()
                 if each.total not in around.branch:
                     continue
                 if verdict.doubtful and other.place.module == each.place.module and each.total is other.branch:
@@ -152,7 +150,7 @@ class Search(Additions):
                 elif not blends(verdict.branch & around.branch) or uses[each.branch] - around.branch:
                     why = f"what the branch in {line} begins with"
                 elif verdict.changed or (
-                    verdict.doubtful and verdict.common.root() not in sums | {other.stream.root()}
+                    (verdict.doubtful or verdict.common.fixed) and root not in sums | {other.stream.root()}
                 ):
                     why = f"inside the branch in {line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(each.place)):

@@ -15,7 +15,7 @@ _KINDS = {
     "mixes": "(?i)(Add|Badd|Addb)?b?mm|Addm|Mv|Dot|Convolution|Linear|.*Attention|.*Rnn",
     "carries": "Add|Sub|Rsub|Mul|Div|Lerp|Where|Maximum|Minimum|Cat|Stack|CopySlices|Index|Scatter|Slice|Select|Masked"
     "|Prelu|(Native|Fused|Cudnn|Miopen).*Norm|RmsNorm|Pow|Atan2|Hypot|Copy(?!Slices)",  # with weights, by gains
-    "blends": "Fft|.*Pool",  # weighs nothing, yet makes one number of many
+    "blends": "Fft|.*Pool|(Scatter|Index)Add",  # weighs nothing, yet makes one number of many
     "bends": "(?i).*(elu|sigmoid|silu|swish|mish|tanh|soft|attention|act)|Expm?1?B|Log|Sin|Cos|Erf|Clamp|Abs",
     "looks up": "Embedding|Index|Gather",
     "has parts": "Split|UnsafeSplit|Unbind",  # one node with an output for each
@@ -35,14 +35,15 @@ class Vertex:
     """A node of autograd, or one output of it, with a larger number than what it comes from.
 
     before: that, without weights where data comes along. left: the same, with weights, behind all but additions.
-    bare: of weights and constants alone. weighs: weights come along.
+    bare: of weights and constants alone; fixed: also where words or places look up in them. weighs: weights come along.
     """
 
-    __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "left"
+    __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "fixed", "left"
 
     def __init__(self, number, kinds, before, mixes=False, weighs=False, bare=False, left=()):
         self.number, self.kinds, self.before, self.mixes = number, kinds, before, mixes
         self.weighs, self.bare, self.left = weighs, bare, {*left, *before}
+        self.fixed = bare or not mixes and (all(each.fixed for each in before) if before else "looks up" in kinds)
 
     def root(self):
         """Back from here as long as it is made of one alone, unmixed."""
@@ -94,6 +95,13 @@ class Ways:
                 self._add(todo.pop())
         return self._output(node, output)
 
+    def sum(self, total, *ends):
+        """The vertex of a + b, however the model computed it."""
+        node = get_gradient_edge(total).node
+        if node not in self.at:
+            self._add(node, "Add", ends)
+        return self.vertex(total)
+
     def _output(self, node, output):
         vertex = self.at[node]
         if "has parts" not in vertex.kinds:
@@ -105,10 +113,13 @@ class Ways:
             self.at[key] = Vertex(len(self.at), kinds, before, **more)
         return self.at[key]
 
-    def _add(self, node):
-        name = node.name()
-        kinds, before = _kinds(name), tuple(self._output(*edge) for edge in node.next_functions if edge[0] is not None)
+    def _add(self, node, name=None, before=None):
+        kinds = _kinds(name := name or node.name())
+        before = before or tuple(self._output(*edge) for edge in node.next_functions if edge[0] is not None)
         data = tuple(each for each in before if not each.bare)
+        if "adds" in kinds and len(before) == 1:  # a number
+            self.at[node] = before[0]
+            return
         if "is part" in kinds and data:  # the same slice twice is one
             where = (getattr(node, f"_saved_{each}", None) for each in ("dim", "start", "end", "step", "index"))
             self.at[node] = self._made((data, name, *where), kinds, data)
@@ -133,7 +144,8 @@ class Ways:
             return Verdict(why="neither way back to what both come from is the shorter")
         stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
         ((mixed, _), way, _, common), ((other, _), branch_way, *_) = ways[stream], ways[1 - stream]
-        branch = _made_of({each for each, mark in marks.items() if mark == 3}, own[1 - stream][::-1])
+        behind = [each for each, mark in marks.items() if mark & (2 - stream)]
+        branch = _made_of({common, common.root()}, behind) - {each for each in behind if marks[each] == 3}
         entries = [each.kinds for each in branch if common in each.before]
         ends = [*entries, way[0].kinds] if way and entries else []
         parts = bool(ends) and all("is part" in each for each in ends)
@@ -158,14 +170,14 @@ def _told_of_constant(a, b):
         new = todo.pop().left - behind
         behind |= new
         todo += new
-    branch = _made_of({start}, sorted(behind, key=lambda each: each.number), "left")
+    branch = _made_of({start}, behind, "left")
     return Verdict(stream, branch=branch, common=start) if blends(branch) else Verdict()
 
 
 def _made_of(common, vertices, before="before"):
-    """Those of these vertices, in order, that come from what is common."""
+    """Those of these vertices that come from what is common."""
     made = set()
-    for vertex in vertices:
+    for vertex in sorted(vertices, key=lambda each: each.number):
         if vertex not in common and any(each in common or each in made for each in getattr(vertex, before)):
             made.add(vertex)
     return frozenset(made)
