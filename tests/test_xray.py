@@ -318,14 +318,14 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     page.wait_for_function("[...document.querySelectorAll('.plusx-explore')].every((each) => each.explorer)")
     assert asked == [(tmp_path / "net.html").as_uri()]
     titles = page.locator(".px-result")
-    assert titles.all_text_contents() == ["The whole net. How far the output moves, beside its size: 0."] * 2
+    assert titles.all_text_contents() == ["Nothing is cut."] * 2
     page.get_by_role("button", name="Without the skip of addition 2").focus()
     page.keyboard.press("Enter")
     cost = rules.number(found.asked["no skip"][1])
     page.wait_for_function("document.querySelectorAll('.px-cut').length && location.hash.includes('skip')")
     assert (
         titles.all_text_contents()
-        == [f"Without the skip of addition 2, {cost} more. Measured: how far the output moves, beside its size."] * 2
+        == [f"Without skip 2 the output moves by {cost} times its size."] * 2
     )
     page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
     page.wait_for_function(
@@ -354,10 +354,10 @@ def test_one_press_cuts_both_nets_of_a_pair(tmp_path, open_page, axe, width, the
     page.wait_for_function("document.querySelectorAll('[data-cut=\"2\"][aria-pressed=true]').length == 2")
     costs = [rules.number(each.asked["no branch"][0]) for each in (usual, other)]
     for title, cost in zip(titles.all_text_contents(), costs, strict=True):
-        assert title.startswith(f"Without the branch of addition 1, {cost} more.")
+        assert title.startswith(f"Without branch 1 the output moves by {cost} times its size.")
     page.get_by_role("button", name="Without the skip of addition 7").press("Enter")  # which one of them lacks
     whole, cut = titles.all_text_contents()
-    assert whole.startswith("The whole net") and cut.startswith("Without the skip of addition 7")
+    assert whole.startswith("Nothing is cut") and cut.startswith("Without skip 7")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert axe(page) == [] and messages == []
 

@@ -111,16 +111,19 @@ def _short(stage):
 def title(x, cut):
     """A state in a sentence: what the cut costs, and what the net says then."""
     says = f" It says {', '.join(f'{words!r} {share:.0%}' for words, share in x.says[cut])}." if x.says[cut] else ""
+    moves = x.measure == rules.MOVES
     if cut is None:
-        return f"The whole net. {x.measure[0].upper()}{x.measure[1:]}: {rules.number(x.whole)}.{says}"
+        told = "" if moves else f" {x.measure[0].upper()}{x.measure[1:]}: {rules.number(x.whole)}."
+        return f"Nothing is cut.{told}{says}"
     at, kind = cut
     cost = x.asked[f"no {kind}"][at]
-    worse = (
-        "nothing changes"
-        if abs(cost) < rules.least(x)
-        else f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}"
-    )
-    return f"Without the {kind} of addition {at + 1}, {worse}. Measured: {x.measure}.{says}"
+    if abs(cost) < rules.least(x):
+        did = "nothing changes"
+    elif moves:
+        did = f"the output moves by {rules.number(cost)} times its size"
+    else:
+        did = f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}: {x.measure}"
+    return f"Without {kind} {at + 1} {did}.{says}"
 
 
 def show(x, name):
