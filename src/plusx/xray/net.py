@@ -119,7 +119,7 @@ def opened(file):
     facts = "number", "module", "line", "time"
     drawn = (map(torch.from_numpy, grids(each)) for each in re.findall(r'class="px-states">(.*?)</script>', text))
     return Xray(
-        places=[Place(each["module"], each["line"], None, each["time"]) for each in additions],
+        places=[Place(each["module"], each["line"], "", each["time"]) for each in additions],
         asked={name: [_number(each[name]) for each in additions] for name in additions[0] if name not in facts},
         stages=[
             Stage(*stage.values(), {cut: each.T for cut, each in zip(cuts, grids)})
