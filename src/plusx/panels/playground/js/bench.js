@@ -57,14 +57,14 @@ export class Bench extends Answer {
     // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
     this.bench = make("div", { class: "pg-bench" },
       make("div", { class: "pn-row" }, this.netRadios, make("label", { class: "pg-field" }, make("span", {}, "Input"), this.field)),
-      make("div", { class: "pn-row" }, this.fieldNote, this.link),
-      make("details", { class: "pg-several" }, make("summary", {}, "Several switches at once: presets, norms, activations"),
-        make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
-        make("div", { class: "pn-row" }, this.normRadios, this.kindRadios)),
+      make("div", { class: "pn-row" },
+        make("details", { class: "pg-several" }, make("summary", {}, "Several switches at once: presets, norms, activations"),
+          make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets.map(({ button }) => button)),
+          make("div", { class: "pn-row" }, this.normRadios, this.kindRadios)),
+        this.fieldNote, this.link),
       make("div", { class: "pn-said" }, make("div", {}, this.message, this.late, this.result), this.load, this.progress),
-      make("p", { class: "pn-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch."),
       stack,
-      make("p", { class: "pn-note" }, "A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
+      make("p", { class: "pn-note" }, "Every thick line at the bottom of a layer, every box and every pill is a switch. A norm has two places, and stands in one of them or in none. Keyboard: Tab goes from layer to layer, arrows from switch to switch, space switches. With each layer: the attention of its four heads (row: who takes, column: from whom), then how alike the tokens are after it."),
       make("div", { class: "pg-answer" }, this.barsTitle, this.bars),
     );
     stage.replaceChildren(
