@@ -119,7 +119,7 @@ def test_every_reading_is_a_row_of_a_checked_table(page, site):
     shown = "".join(map(printed, cells))
     for claim in page.both:
         assert claim.readings and all(each.text in shown for each in claim.readings)
-    rows = soup(site / "chapters" / f"{STEM}.html").select(".px-claims tbody tr")
+    rows = soup(site / "chapters" / f"{STEM}.html").select(".px-claims tr[data-kind]")
     assert len(rows) == len(page.both) > 30
     for row, claim in zip(rows, page.both):
         assert row.td.text.startswith(claim.said) and row.select("strong")[-1].text == page.kind(claim)
@@ -245,7 +245,7 @@ def test_each_reading_leads_to_the_lab_note_with_its_table(site):
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
 def test_the_tables_keep_what_one_text_says(site_url, open_page, axe, width, theme):
     page, foreign, errors = open_page(f"{site_url}/chapters/{STEM}.html", width=width, theme=theme)
-    rows = page.locator(".px-claims tbody tr")
+    rows = page.locator(".px-claims tr[data-kind]")
     assert rows.count() == 49 and rows.filter(visible=True).count() == 49
     page.get_by_label("answers to: why no activation after attention?").check()
     kept = rows.filter(visible=True).locator("td:first-child").all_inner_texts()

@@ -323,7 +323,7 @@ def test_the_page_needs_no_network_and_follows_presses(tmp_path, open_page, axe,
     page.keyboard.press("Enter")
     cost = rules.number(found.asked["no skip"][1])
     page.wait_for_function("document.querySelectorAll('.px-cut').length && location.hash.includes('skip')")
-    assert titles.all_text_contents() == [f"Without skip 2 the output moves by {cost} times its size."] * 2
+    assert titles.all_text_contents() == [f"Without skip 2 the output moves by {cost}. Its own size is 1."] * 2
     page.locator(".px-branch [data-set], .px-branch[data-set]").first.dispatch_event("click")
     page.wait_for_function(
         "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('Without branch 1'))"
@@ -351,7 +351,7 @@ def test_one_press_cuts_both_nets_of_a_pair(tmp_path, open_page, axe, width, the
     page.wait_for_function("document.querySelectorAll('[data-cut=\"2\"][aria-pressed=true]').length == 2")
     costs = [rules.number(each.asked["no branch"][0]) for each in (usual, other)]
     for title, cost in zip(titles.all_text_contents(), costs, strict=True):
-        assert title.startswith(f"Without branch 1 the output moves by {cost} times its size.")
+        assert title.startswith(f"Without branch 1 the output moves by {cost}. Its own size is 1.")
     page.get_by_role("button", name="Without the skip of addition 7").press("Enter")  # which one of them lacks
     whole, cut = titles.all_text_contents()
     assert whole.startswith("Nothing is cut") and cut.startswith("Without skip 7")

@@ -120,7 +120,7 @@ def title(x, cut):
     if abs(cost) < rules.least(x):
         did = "nothing changes"
     elif moves:
-        did = f"the output moves by {rules.number(cost)} times its size"
+        did = f"the output moves by {rules.number(cost)}. Its own size is 1"
     else:
         did = f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}: {x.measure}"
     return f"Without {kind} {at + 1} {did}.{says}"
