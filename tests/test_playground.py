@@ -253,6 +253,7 @@ def test_where_nets_cannot_run_the_presets_do_and_the_page_says_so(site, open_pa
     page.goto(f"{site.as_uri() if how == 'from disk' else site_url}/{PAGE}")
     page.wait_for_function("document.querySelector('.plusx-playground').plusx?.seen")
     assert page.locator(".pn-load").is_hidden()
+    page.click(".pg-several > summary")
     page.click("[aria-label=Presets] button:text-is('No attention skips')")
     settle(page)
     assert "mean cosine of the tokens at the end 0.99" in result(page) or "end 1.00" in result(page)
@@ -627,7 +628,7 @@ CONTRASTS = """() => {
     ['.pg-map', 'borderTopColor'], ['.pg-bar span', 'backgroundColor']]) {
     found[part] = of(getComputedStyle(document.querySelector(part))[what]);
   }
-  for (const name of ['--px-C0', '--px-C1']) found[name] = of(style.getPropertyValue(name).trim());
+  for (const painted of root.plusx.colours()) found[painted] = of(painted);
   return found;
 }"""
 

@@ -31,7 +31,7 @@ function direct(script, root) {
   if (location.hash.startsWith(`#${root.dataset.name}?`)) return; // the reader has come for a state
   const links = script.querySelectorAll(`.px-words a[href^="#${root.dataset.name}?"]`);
   const speak = (speaker) => links.forEach((link) => link.classList.toggle("px-speaks", link === speaker));
-  const watch = whenBegun([...links], 52, (speaker) => {
+  const watch = whenBegun([...links], 50, (speaker) => {
     if (!isRead() || !(beside.matches || root.matches(".px-docked"))) return;
     speak(speaker);
     root.dataset.show = speaker.hash; // which the explorer reads when it starts
