@@ -31,6 +31,7 @@ CELLS = [
     "claims-four",
     "show-claims",
     "count-verdicts",
+    "verdicts-nets",
 ]
 # What a chapter's "What to take along" says, and the verdicts that it must not contradict.
 TAKEN = {
@@ -125,6 +126,22 @@ def test_every_reading_is_a_row_of_a_checked_table(page, site):
         assert row.td.text.startswith(claim.said) and row.select("strong")[-1].text == page.kind(claim)
         assert len(row.select("li")) >= len(claim.readings)  # one of both kinds of net stands in both columns
         assert (site / "chapters" / row.select("td")[-1].a["href"]).exists()
+
+
+def test_net_by_net_each_cell_says_what_a_checked_table_says_of_that_net(page, site):
+    rows = soup(site / "chapters" / f"{STEM}.html").select(".px-nets tbody tr")
+    assert len(rows) == len(page.BY_NET) >= 6
+    shown = {
+        (group or label, text)
+        for column in ("skip > branch", "alike without skips")
+        for group, label, text in page.rows(page.REAL, "claims-table", column)
+    }
+    for row, claim in zip(rows, page.BY_NET):
+        assert {each.net for each in claim.readings} <= {name for name, _ in shown}
+        for each in claim.readings:
+            said = f"{each.net}: {each.text}, {page.SIGNS[claim.rule(each.low, each.high)]}"
+            assert said in row.get_text(), claim.said
+        assert row.select("strong")[-1].text == page.kind(claim)
 
 
 def test_every_chapter_has_a_claim(page):

@@ -110,6 +110,18 @@ def test_who_presses_takes_over_until_the_next_paragraph(essay):
     page.wait_for_function("() => document.querySelector('.px-scene .px-link').hash.includes('cut=all')")
 
 
+def test_coming_down_again_one_reads_the_first_paragraph_anew(essay):
+    page, _, _ = essay()
+    step, first = page.locator(".px-scene").first, page.locator(SAID).first
+    read(page, first)
+    step.locator(".px-diagram [role=switch]").nth(3).click()
+    assert "cut=4" in step.evaluate(SHOWN)[0]
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    page.evaluate(RESTS)
+    read(page, first)
+    page.wait_for_function("() => document.querySelector('.px-scene .px-link').hash.includes('cut=none')", timeout=5000)
+
+
 def test_a_paragraph_has_one_state_so_that_who_scrolls_sees_each(site):
     paragraphs = [each for each in soup(site / "index.html").select(".px-scene > p") if each.select('a[href^="#"]')]
     assert len(paragraphs) >= 18

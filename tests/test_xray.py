@@ -363,7 +363,7 @@ def test_an_address_sets_all_stages(tmp_path, open_page):
     xray(made("ResNet"), IMAGES).save(tmp_path / "net.html")
     page, _, _ = open_page(f"{(tmp_path / 'net.html').as_uri()}#net_0?cut=skip+2")
     page.wait_for_function(
-        "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('skip of addition 2'))"
+        "[...document.querySelectorAll('.px-result')].every((each) => each.innerText.includes('Without skip 2'))"
     )
 
 

@@ -216,7 +216,7 @@ class _Question:
         elif loss is None and writes and ids.shape[1] > 1:
             self.loss, self.measure = self._next, "nats for each next token"
         elif loss is None:
-            self.measure = rules.MOVES
+            self.measure = rules.MOVED
         else:
             self.measure = "the loss"
         self.choices = writes or (logits is not None and logits.ndim == 2 and logits.shape[1] > 1)

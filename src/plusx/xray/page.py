@@ -76,8 +76,11 @@ def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
     by_name = {rules.name_of(cut): cut for cut in x.says}
     return [
-        _asking(lambda cut="none", stage=stage: _figure(x, stage, by_name[cut]), name + f"_stage_{at + 1}" * (at > 0))
-        for at, stage in enumerate(x.stages)
+        _asking(
+            lambda cut="none", stage=stage, span=span: _figure(x, stage, span, by_name[cut]),
+            name + f"_stage_{at + 1}" * (at > 0),
+        )
+        for at, (stage, span) in enumerate(zip(x.stages, map(_span, x.stages)))
     ]
 
 
@@ -92,8 +95,8 @@ def _asking(function, name):
     return function
 
 
-def _figure(x, stage, cut):
-    last, span = stage.first + len(stage.heights[None]) - 1, _span(stage)
+def _figure(x, stage, span, cut):
+    last = stage.first + len(stage.heights[None]) - 1
     start, cuts_it = "start" if not stage.first else f"into addition {stage.first + 1}", ("cut", rules.name_of(cut))
     step = (span[1] - span[0]) / (TALL // 2)  # two pixels
     figure = threads(
@@ -111,7 +114,7 @@ def _short(stage):
 def title(x, cut):
     """A state in a sentence: what the cut costs, and what the net says then."""
     says = f" It says {', '.join(f'{words!r} {share:.0%}' for words, share in x.says[cut])}." if x.says[cut] else ""
-    moves = x.measure == rules.MOVES
+    moves = x.measure == rules.MOVED
     if cut is None:
         told = "" if moves else f" {x.measure[0].upper()}{x.measure[1:]}: {rules.number(x.whole)}."
         return f"Nothing is cut.{told}{says}"

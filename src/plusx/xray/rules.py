@@ -5,7 +5,7 @@ Here lives what is said in words; no rule knows what net it speaks of.
 
 import math
 
-MOVES = "how far the output moves, beside its size"  # what a cut costs where nothing is asked of the output
+MOVED = "how far the output moves, beside its size"  # what a cut costs where nothing is asked of the output
 SPARE = 0.05  # a branch is spare that costs less than this share of what a skip costs at the median
 GROWS = 10.0  # a stream grows or fades by so much or more
 LOUD = 2.0  # a branch is loud beside its stream

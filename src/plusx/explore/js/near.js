@@ -43,14 +43,15 @@ export function whenNear(element, call) {
  */
 export function whenBegun(elements, at, call) {
   const begun = new Set();
+  /** @type {E | undefined} */
   let now;
   const watch = new IntersectionObserver(
     (seen) => {
       for (const { target, isIntersecting } of seen) begun[isIntersecting ? "add" : "delete"](target);
-      const last = elements.findLast((each) => begun.has(each));
-      if (!last || last === now || !scrollY) return;
-      now = last;
-      call(last);
+      const last = scrollY ? elements.findLast((each) => begun.has(each)) : undefined;
+      if (last === now) return;
+      now = last; // none, above the first: coming down again, one reads it anew
+      if (last) call(last);
     },
     { rootMargin: `1000000px 0px -${100 - at}% 0px` },
   );
