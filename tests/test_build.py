@@ -38,7 +38,7 @@ LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "sourc
 
 @pytest.fixture(scope="module")
 def page_files(site):
-    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    return [path for path in sorted(site.rglob("*.html")) if not {"_static", "_downloads"} & {*path.parts}]
 
 
 def scripts(path):

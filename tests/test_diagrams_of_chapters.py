@@ -51,3 +51,15 @@ def test_each_part_of_a_diagram_presses_its_control_and_follows_it(site_url, ope
             expect(offered).to_have_count(0)  # in this state, whose line may have other parts
             pressed += 1
     assert pressed > 0 and errors == []
+
+
+def test_a_layer_that_nothing_presses_is_no_button(site_url, open_page):
+    """Chapter 1's wire has skips to press and no branches, chapter 20's has branches."""
+    strokes = """() => [...document.querySelectorAll(".plusx-explore .px-branch > .px-box")].map((box) =>
+      [Boolean(box.closest("[data-set]")), getComputedStyle(box).stroke === "none"])"""
+    found = set()
+    for chapter in ("chapters/01-f-of-x-plus-x.html", "chapters/20-what-depth-does.html"):
+        page, _, _ = open_page(f"{site_url}/{chapter}")
+        ready(page)
+        found |= set(map(tuple, page.evaluate(strokes)))
+    assert found == {(True, False), (False, True)}

@@ -82,7 +82,8 @@ def mend(outdir: Path, base: str, tell: Callable[[str, dict], object]) -> None:
     ExtensionError: a formula, an icon, a stylesheet, or what an edit looks for is not as expected.
     """
     missing = outdir / "404.html"  # written below, from an earlier build here if at all
-    paths = sorted(path for path in outdir.rglob("*.html") if "_static" not in path.parts and path != missing)
+    ours = {*outdir.rglob("*.html")} - {*outdir.glob("_*/**/*.html")}  # what a page only refers to stays as it is
+    paths = sorted(ours - {missing})
     pages = {path: edit(path.read_text(encoding="utf8"), path.name, THEMES) for path in paths}
     tell("pages-written", pages)
     _typeset(pages, outdir / "_static" / "plusx")
