@@ -13,7 +13,6 @@ from typing import NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-_TENSOR = torch.Tensor
 # How a call adds: what it is called with -> a, b, alpha of a + alpha b. What `addmm` adds to a bias is no sum of two.
 _FORMS = {
     "add": lambda input, other, alpha=1, **_: (input, other, alpha),
@@ -35,12 +34,12 @@ _ADDS = {  # what is called -> its form, and whether it writes into its first te
     getattr(owner, call): (form, writes)
     for name, form in _FORMS.items()
     for call, writes in ((name, False), (f"__{name}__", False), (f"{name}_", True), (f"__i{name}__", True))
-    for owner in (torch, _TENSOR)
+    for owner in (torch, torch.Tensor)
     if hasattr(owner, call)
 }
 _ADDS |= {torch.ops.aten.add: _ADDS[torch.add], torch.ops.aten.add.Tensor: _ADDS[torch.add]}
 _STACKS = {torch.stack, torch.cat, torch.concat}
-_TOTALS = {torch.sum: False, torch.mean: True, _TENSOR.sum: False, _TENSOR.mean: True}
+_TOTALS = {torch.sum: False, torch.mean: True, torch.Tensor.sum: False, torch.Tensor.mean: True}
 HEARD = {*_ADDS, *_STACKS, *_TOTALS}
 
 
@@ -111,7 +110,7 @@ class Additions(TorchFunctionMode):
         if self.running:
             self.running[-1][1] = path
         else:
-            self.met.clear()
+            self.met = Counter()
         self._see(bool(self.running) and self.running[-1][0] in self.watched)
 
     def _see(self, sees):
@@ -142,7 +141,7 @@ class Additions(TorchFunctionMode):
             return add()
         form, writes = _ADDS.get(func, (self.parts_of_stack, False))
         parts = form(*args, **kwargs, **({"mean": True} if _TOTALS.get(func) else {}))
-        if not parts or not all(isinstance(each, _TENSOR) for each in parts[:2]):
+        if not parts or not all(isinstance(each, torch.Tensor) for each in parts[:2]):
             return add()
         self.met[here] += 1
         return self.meet(Place(*here, self.met[here]), *parts, add)
