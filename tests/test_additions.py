@@ -166,6 +166,10 @@ OTHER_WAYS = {
         lambda x, y: torch.baddbmm(x, y, torch.eye(8).double().expand(4, 8, 8), alpha=3),
         lambda x, y: (x, 3 * y),
     ),
+    "addmm": (
+        lambda x, y: torch.addmm(x.flatten(0, 1), y.flatten(0, 1), 2 * torch.eye(8).double(), beta=0.5).view_as(x),
+        lambda x, y: (x / 2, 2 * y),
+    ),
     "index_add": (
         lambda x, y: x.index_add(0, ROWS, y[:2]),
         lambda x, y: (x, torch.zeros_like(x).index_add(0, ROWS, y[:2])),
