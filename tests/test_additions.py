@@ -188,7 +188,7 @@ def test_other_ways_to_add_have_gates_too(name):
     add, parts = OTHER_WAYS[name]
     model = blocks(add)
     gates = switches(model, X)
-    assert [place.module for place in gates.places] == ["0", "1", "2"], gates
+    assert [place.module for place in gates.places] == ["0", "1", "2"] and gates.told == [], gates
     with torch.no_grad():
         x = model[0](X)
         skip, branch = parts(x, model[1].f(x))

@@ -59,7 +59,7 @@ class Search(Additions):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if type(func) is _SETTER and func.__self__ is torch.Tensor.requires_grad:
             return None  # a model that asks for gradients of its input: they are recorded anyway
-        if func in _ZEROS and self.constants and torch.is_grad_enabled():
+        if func in _ZEROS and self.constants:
             out = func(*args, **kwargs or {})
             if not differs(out):
                 return out
@@ -94,7 +94,7 @@ class Search(Additions):
         total = add()
         if both:
             verdict = self.ways.told(*ends, alike)
-            if verdict.stream == 1 and verdict.why is None and alpha < 0:
+            if verdict.stream == 1 and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
             ends = ends[::-1] if verdict.stream else ends
             self.seen.append(Seen(place, verdict, *ends, self.ways.sum(total, *ends)))
