@@ -34,8 +34,8 @@ def _kinds(name):
 class Vertex:
     """A node of autograd, or one output of it, with a larger number than what it comes from.
 
-    before: that, without weights where data comes along. left: the same, with weights, behind all but additions.
-    bare: of weights and constants alone; fixed: also where words or places look up in them. weighs: weights come along.
+    before: that, without weights where data comes along. weighs: weights come along. bare: of weights and constants
+    alone; fixed: also where words or places look up in them.
     """
 
     __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "fixed"
