@@ -166,6 +166,10 @@ OTHER_WAYS = {
         lambda x, y: torch.baddbmm(x, y, torch.eye(8).double().expand(4, 8, 8), alpha=3),
         lambda x, y: (x, 3 * y),
     ),
+    "addmm": (
+        lambda x, y: torch.addmm(x.flatten(0, 1), y.flatten(0, 1), 2 * torch.eye(8).double(), beta=0.5).view_as(x),
+        lambda x, y: (x / 2, 2 * y),
+    ),
     "index_add": (
         lambda x, y: x.index_add(0, ROWS, y[:2]),
         lambda x, y: (x, torch.zeros_like(x).index_add(0, ROWS, y[:2])),
@@ -184,7 +188,7 @@ def test_other_ways_to_add_have_gates_too(name):
     add, parts = OTHER_WAYS[name]
     model = blocks(add)
     gates = switches(model, X)
-    assert [place.module for place in gates.places] == ["0", "1", "2"], gates
+    assert [place.module for place in gates.places] == ["0", "1", "2"] and gates.told == [], gates
     with torch.no_grad():
         x = model[0](X)
         skip, branch = parts(x, model[1].f(x))

@@ -189,6 +189,7 @@ WAYS_TO_ADD = {
     "sum": lambda x, y: sum([x, y]),
     "minus a negative": lambda x, y: x - -y,
     "-= of a negative": lambda x, y: x.clone().sub_(y, alpha=-1),
+    "subtract": lambda x, y: torch.subtract(x, -y),
     "subtracted from": lambda x, y: torch.rsub(-y, x),
     "addcmul": lambda x, y: torch.addcmul(x, torch.full_like(y, 0.5), y, value=2),
     "another size": lambda x, y: 1.0 * x + y,

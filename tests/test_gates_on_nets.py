@@ -62,8 +62,62 @@ def writer(path, stream=None, times=1):
     return path, stream, times
 
 
+class Forecast(nn.Module):
+    """Blocks as in N-BEATS: each takes off its input what it has told, and adds to the forecast what comes next."""
+
+    def __init__(self):
+        super().__init__()
+        self.bodies = nn.ModuleList(nn.Sequential(nn.Linear(32, 16), nn.ReLU()) for _ in range(3))
+        self.told = nn.ModuleList(nn.Linear(16, 32) for _ in range(3))
+        self.next = nn.ModuleList(nn.Linear(16, 4) for _ in range(3))
+
+    def forward(self, x):
+        forecast = torch.zeros(len(x), 4, dtype=x.dtype)
+        for body, told, following in zip(self.bodies, self.told, self.next):
+            h = body(x)
+            x = x - told(h)
+            forecast = forecast + following(h)
+        return forecast + 0.1 * x.mean()
+
+
+class Bottleneck(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.Sequential(*[nn.Conv2d(4, 4, 3, padding=1), nn.SiLU()] * 2)
+
+    def forward(self, x):
+        return x + self.convs(x)
+
+
+class Partial(nn.Module):
+    """A stage as in YOLO: half of the channels go by blocks, and what each gives is laid beside the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Conv2d(3, 8, 1), nn.Conv2d(16, 8, 1)
+        self.blocks = nn.ModuleList(Bottleneck() for _ in range(2))
+
+    def forward(self, x):
+        parts = [*self.first(x).chunk(2, 1)]
+        for block in self.blocks:
+            parts.append(block(parts[-1]))
+        return self.last(torch.cat(parts, 1))
+
+
 # The net, its inputs, the additions in its source, and of some who writes there and to what.
 TESTED = {
+    "N-BEATS, two streams": (
+        Forecast,
+        (SERIES[:, :, 0],),
+        5,  # the first forecast has no stream yet
+        {1: writer("told.1"), 2: writer("next.1")},
+    ),
+    "YOLO's blocks in half of the channels": (
+        Partial,
+        (IMAGES,),
+        2,
+        {0: writer("blocks.0.convs", "blocks.0"), 1: writer("blocks.1.convs", "blocks.1")},
+    ),
     "BLOOM adds inside its modules": (
         kind("BloomForCausalLM", vocab_size=50, hidden_size=32, n_layer=2, n_head=2, **ENDS),
         (IDS,),
@@ -520,6 +574,28 @@ LIBRARIES = {
         (WORDS[0, :5], EDGES),
         4,
         {},
+    ),
+    "GCNII, its two matrices apart": (
+        partial(Graphs, lambda nn: nn.GCN2Conv(16, 0.1, 0.5, 1, shared_weights=False), initial=True),
+        (WORDS[0, :5], EDGES),
+        6,
+        {},
+    ),
+    "TabTransformer, four streams by default": (
+        of(
+            "tab_transformer_pytorch",
+            "TabTransformer",
+            categories=(3, 4, 5),
+            num_continuous=2,
+            dim=16,
+            depth=2,
+            heads=2,
+            dim_head=8,
+            mlp_act=nn.ReLU(),
+        ),
+        (torch.tensor([[0, 1, 2], [2, 3, 4]]), SERIES[:, 0]),
+        4,
+        {3: writer("transformer.layers.1.1.branch")},
     ),
     "GraphGPS, whose sum of two streams has none": (
         partial(Graphs, lambda nn: nn.GPSConv(16, nn.GCNConv(16, 16), heads=2)),
