@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent
 SITE = ROOT / "_build" / "html"
 pytest_plugins = ["browser"]
 # Files that share a kernel, a server or what they build, and those that share with other files: parsed pages, a model.
-ALONE = ".ipynb", *(f"test_{name}.py" for name in ("copying", "doors", "foreign", "lab"))
+ALONE = ".ipynb", *(f"test_{name}.py" for name in ("copying", "doors", "foreign", "lab", "lanes"))
 SHARED = {"pages": ("build", "claims", "numbering", "reading", "teach"), "model": ("pretrained", "writer")}
 SCOPES = {f"tests/test_{name}.py": scope for scope, names in SHARED.items() for name in names}
 

@@ -165,7 +165,8 @@ def test_what_cannot_begin_says_what_it_expected(place):
         "--device needs --larger": (2, ["--device", "cuda"]),
         "--device nowhere: Expected one of cpu, cuda": (2, ["--larger", "walked", "--device", "nowhere"]),
     }
-    for process, (told, (code, _)) in [(start(place, *each[1][1]), each) for each in asked.items()]:
-        said, _ = process.communicate(timeout=600)
-        assert told in said and process.returncode == code
+    processes = [start(place, *options) for _, options in asked.values()]
+    said = [process.communicate(timeout=600)[0] for process in processes]
+    for told, (code, _), process, words in zip(asked, asked.values(), processes, said):
+        assert told in words and process.returncode == code
     assert not log(place)
