@@ -32,19 +32,14 @@ def ours(app) -> Path:
 
 def carry(app, *files: Path) -> None:
     """Put files into the site before its first page is written: a script with all that it imports."""
-    if not hasattr(app, "carried"):
-        app.carried = []
-        app.connect("builder-inited", _put_carried)
-    app.carried += files
+    app.carried = [*getattr(app, "carried", []), *files]
 
 
-def _put_carried(app):
-    if app.builder.format != "html":
-        return
-    ours(app).mkdir(parents=True, exist_ok=True)
-    bundle_into(ours(app), [file for file in app.carried if file.suffix == ".js"])
-    for file in app.carried:
-        if file.suffix != ".js":
+def put_carried(app) -> None:
+    scripts = [file for file in app.carried if file.suffix == ".js"]
+    if app.builder.format == "html":
+        bundle_into(ours(app), scripts)
+        for file in {*app.carried} - {*scripts}:
             copy_asset_file(str(file), str(ours(app)))
 
 
