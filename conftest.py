@@ -13,8 +13,10 @@ from xdist.scheduler import LoadScopeScheduling
 ROOT = Path(__file__).parent
 SITE = ROOT / "_build" / "html"
 pytest_plugins = ["browser"]
-SHARING = "build", "doors", "foreign", "lab", "numbering", "teach"
-TOGETHER = ".ipynb", *(f"test_{name}.py" for name in SHARING)
+# Files that share a kernel, a server or what they build, and those that share with other files: parsed pages, a model.
+ALONE = ".ipynb", *(f"test_{name}.py" for name in ("copying", "doors", "foreign", "lab", "lanes"))
+SHARED = {"pages": ("build", "claims", "numbering", "reading", "teach"), "model": ("pretrained", "writer")}
+SCOPES = {f"tests/test_{name}.py": scope for scope, names in SHARED.items() for name in names}
 
 
 @pytest.fixture(scope="session")
@@ -26,11 +28,11 @@ def site():
 
 
 class Together(LoadScopeScheduling):
-    """What shares a kernel, an edition, a server or parsed pages goes to one worker; all else to whichever is free."""
+    """What shares something goes to one worker, all else to whichever is free."""
 
     def _split_scope(self, nodeid):
         file = nodeid.split("::")[0]
-        return file if file.endswith(TOGETHER) else nodeid
+        return SCOPES.get(file, file if file.endswith(ALONE) else nodeid)
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -62,7 +62,8 @@ async function covered() {
       return there && (node.contains(there) || hand.contains(there) || label?.contains(there));
     };
     let there = null;
-    if (!reached()) await new Promise((done) => setTimeout(done, 300)); // the page's contents give way
+    // The page's contents give way, which takes a busy machine its time; where one has not, others are looked at briefly.
+    for (let wait = found.length ? 6 : 100; !reached() && wait > 0; wait--) await new Promise((done) => setTimeout(done, 50));
     if (!reached()) {
       found.push(`${nameOf(node)}: ${there ? "under " + (there.className.baseVal ?? there.className) : "off the window"}`);
     } else if (around && (left < box(around).left - 2 || right > box(around).right + 2)) found.push(`${nameOf(node)}: outside ${around.id}`);

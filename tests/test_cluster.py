@@ -158,17 +158,15 @@ def test_the_same_bytes_whatever_the_number_of_workers_and_from_a_scheduler_that
     assert len((place / "made").read_text().split()) == 1 + 3 + 2 and rows(place) == one
 
 
-def test_where_no_scheduler_answers_the_tool_says_what_it_expected(place):
-    process = start(place, "--scheduler", "tcp://127.0.0.1:9")
-    said, _ = process.communicate(timeout=600)
-    assert process.returncode == 1 and "no scheduler answers at tcp://127.0.0.1:9; expected" in said
+def test_what_cannot_begin_says_what_it_expected(place):
+    """Side by side: the one that looks for a scheduler looks for ten seconds."""
+    asked = {
+        "no scheduler answers at tcp://127.0.0.1:9; expected": (1, ["--scheduler", "tcp://127.0.0.1:9"]),
+        "--device needs --larger": (2, ["--device", "cuda"]),
+        "--device nowhere: Expected one of cpu, cuda": (2, ["--larger", "walked", "--device", "nowhere"]),
+    }
+    processes = [start(place, *options) for _, options in asked.values()]
+    said = [process.communicate(timeout=600)[0] for process in processes]
+    for told, (code, _), process, words in zip(asked, asked.values(), processes, said):
+        assert told in words and process.returncode == code
     assert not log(place)
-
-
-def test_a_device_that_is_not_here_is_named_before_anything_runs(place):
-    for options, said in (
-        (["--device", "cuda"], "--device needs --larger"),
-        (["--larger", "walked", "--device", "nowhere"], "--device nowhere: Expected one of cpu, cuda"),
-    ):
-        process = start(place, *options)
-        assert said in process.communicate(timeout=600)[0] and process.returncode == 2

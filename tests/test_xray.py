@@ -17,6 +17,7 @@ from torch import nn
 from transformers import PreTrainedTokenizerFast
 
 from plusx.xray import beside, opened, rules, xray
+from plusx.xray.__main__ import main
 
 WORDS = "once upon a time there was".split()
 X = torch.randn(12, 16, generator=torch.Generator().manual_seed(0))
@@ -404,7 +405,24 @@ def test_in_other_numbers_and_never_without_any(dtype):
         xray(net.to("meta"), wide.to("meta"))
 
 
-def test_from_a_shell_by_a_function(tmp_path):
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """The same program in this process, where torch is loaded: what a shell would be told, without waiting for that."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def here(*words):
+        try:
+            main(words)
+        except SystemExit as end:  # with words, which the interpreter says as it ends with 1
+            return 1, capsys.readouterr().out, end.code
+        return 0, capsys.readouterr().out, ""
+
+    return here
+
+
+def test_from_a_shell_by_a_function(tmp_path, here):
     (tmp_path / "mine.py").write_text(
         "import torch\nclass B(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.f = torch.nn.Linear(4, 4)\n    def forward(self, x):\n        return x + self.f(x)\n"
@@ -416,16 +434,16 @@ def test_from_a_shell_by_a_function(tmp_path):
     code, said, wrong = shell("mine.html", "mine.html", "-o", "both.html", folder=tmp_path)
     assert code == 1 and "nothing was written. beside: came 1 nets; give two with their names" in wrong
     (tmp_path / "later.html").write_bytes((tmp_path / "mine.html").read_bytes())
-    code, said, wrong = shell("mine.html", "later.html", "-o", "both.html", folder=tmp_path)
+    code, said, wrong = here("mine.html", "later.html", "-o", "both.html")
     assert code == 0 and "the two do not differ" in said, wrong
     assert "mine beside later" in (tmp_path / "both.html").read_text("utf8")
-    code, _, wrong = shell("mine.html", "both.html", "-o", "none.html", folder=tmp_path)
+    code, _, wrong = here("mine.html", "both.html", "-o", "none.html")
     assert code == 1 and "both.html is no page of one net" in wrong
-    code, _, wrong = shell("--call", "mine:none", "-o", "none.html", folder=tmp_path)
+    code, _, wrong = here("--call", "mine:none", "-o", "none.html")
     assert code == 1 and "nothing was written" in wrong and "Traceback" not in wrong
-    code, _, wrong = shell("nowhere/at/all", "-o", "none.html", folder=tmp_path)
+    code, _, wrong = here("nowhere/at/all", "-o", "none.html")
     assert code == 1 and "nothing was written" in wrong and "Traceback" not in wrong
-    code, _, wrong = shell("--call", "mine:net", "-o", "no/such/net.html", folder=tmp_path)
+    code, _, wrong = here("--call", "mine:net", "-o", "no/such/net.html")
     assert code == 1 and "there is no folder no to write net.html into" in wrong.replace("no/such", "no")
     assert {each.name for each in tmp_path.iterdir()} <= {
         "mine.py", "mine.html", "later.html", "both.html", "__pycache__"

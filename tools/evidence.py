@@ -17,10 +17,13 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import nbformat
-import torch
-from distributed import Client, LocalCluster
-from tqdm import tqdm
+# As in build.py: else each process, and every worker is one, parses grammars for a second.
+sys.modules["rfc3987_syntax"] = None
+
+import nbformat  # noqa: E402
+import torch  # noqa: E402
+from distributed import Client, LocalCluster  # noqa: E402
+from tqdm import tqdm  # noqa: E402
 
 sys.path += [str(Path(__file__).parents[1] / "site" / part) for part in ("build", "features")]
 from panels import keep_made  # noqa: E402

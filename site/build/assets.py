@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "plusx"
 NODE_MODULES = ROOT / "node_modules"
 sys.path += [str(ROOT / "site" / "features"), str(ROOT / "tools")]
 
-from bundle import bundled  # noqa: E402
+from bundle import bundle_into  # noqa: E402
 
 
 def from_npm(name: str) -> Path:
@@ -32,18 +32,15 @@ def ours(app) -> Path:
 
 def carry(app, *files: Path) -> None:
     """Put files into the site before its first page is written: a script with all that it imports."""
+    app.carried = [*getattr(app, "carried", []), *files]
 
-    def put(app):
-        if app.builder.format != "html":
-            return
-        ours(app).mkdir(parents=True, exist_ok=True)
-        for file in files:
-            if file.suffix == ".js":
-                (ours(app) / file.name).write_text(bundled(file, "iife"), encoding="utf8")
-            else:
-                copy_asset_file(str(file), str(ours(app)))
 
-    app.connect("builder-inited", put)
+def put_carried(app) -> None:
+    scripts = [file for file in app.carried if file.suffix == ".js"]
+    if app.builder.format == "html":
+        bundle_into(ours(app), scripts)
+        for file in {*app.carried} - {*scripts}:
+            copy_asset_file(str(file), str(ours(app)))
 
 
 def load(app, *names: str, priority: int = 901) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from assets import PACKAGE, ROOT, carry, from_npm, load, ours
+from assets import PACKAGE, ROOT, carry, from_npm, load, ours, put_carried
 from pages import mend
 from pybtex.plugin import find_plugin, register_plugin
 from sphinx.util.fileutil import copy_asset_file
@@ -126,6 +126,7 @@ def setup(app):
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
+    app.connect("builder-inited", put_carried)
     app.connect("html-page-context", _describe)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _mend, priority=900)

@@ -45,7 +45,8 @@ def bring(app, pages: dict, outdir: Path) -> None:
         borrowed = TABLE.sub("", found[0]).replace('data-src="../', 'data-src="')
         return f'{step[0]}\n<div class="px-beside">{borrowed}</div>\n'
 
-    pages[index] = STEP.sub(with_picture, pages[index])
+    # Not by :has, which holds once the first step has come: what stands above it would move.
+    pages[index] = STEP.sub(with_picture, pages[index]).replace("<body ", "<body data-essay ", 1)
 
 
 def _equip(app, pagename, templatename, context, doctree):
