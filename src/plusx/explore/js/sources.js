@@ -10,6 +10,9 @@ import { decode, unzip } from "./states.js";
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent
 
+/** @import { Answer, Model } from "./figure.js" */
+/** @import { Tree } from "./trees.js" */
+
 /** Every state, as `encode` in states.py wrote them. */
 export class Table {
   /** @type {number[]} how many values each control has, told by the explorer */
@@ -32,10 +35,10 @@ export class Table {
   /** @param {number[]} state */
   figure(state) {
     const at = state.reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
-    const figure = painted(this.common, {}); // a copy to write the leaves into
+    const figure = /** @type {Tree} */ (painted(this.common, {})); // a copy to write the leaves into
     for (const { path, values, index } of this.leaves) {
       let node = figure;
-      for (const key of path.slice(0, -1)) node = node[key];
+      for (const key of path.slice(0, -1)) node = /** @type {Tree} */ (node[key]);
       node[path.at(-1)] = values[index[at]];
     }
     return figure;
@@ -52,7 +55,7 @@ export class Table {
   }
 
   async script() {
-    return new URL(this.file, this.here);
+    return new URL(this.file, this.here).href;
   }
 }
 
@@ -77,18 +80,19 @@ export class Kernel {
   changes = () => {};
 
   /**
+   * @param {Model} model
    * @param {Element} el
    */
   constructor(model, el) {
     this.model = model;
     this.el = el;
-    this.heard = (answer, /** @type {DataView<ArrayBuffer>[]} */ buffers) => this.hear(answer, buffers);
+    this.heard = this.hear.bind(this);
     model.on("msg:custom", this.heard);
   }
 
   /**
    * Every view of the model hears every answer: also to what another asked, or to what nobody has asked yet.
-   * @param {any} answer
+   * @param {Answer} answer
    * @param {DataView<ArrayBuffer>[]} buffers
    */
   async hear({ state, error, plotly }, buffers) {

@@ -8,9 +8,8 @@ import { make, one, shape } from "../elements.js";
 import { number } from "../numbers.js";
 import { linesOf, nearest, paths } from "./shapes.js";
 
-/** @typedef {import("./picture.js").Picture} Picture */
-/** @typedef {import("./picture.js").View} View */
-/** @typedef {import("./shapes.js").Lines} Lines */
+/** @import { Picture, View } from "../figure.js" */
+/** @import { Lines } from "./shapes.js" */
 
 const WAY = 550; // milliseconds from one state to the next
 const still = matchMedia("(prefers-reduced-motion: reduce)");

@@ -4,10 +4,13 @@
 
 const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
 
-/** @returns {any} Lines */
+/**
+ * @param {import("../figure.js").Figure} figure
+ * @returns {any} Lines
+ */
 export const linesOf = ({ data, layout, ...figure }) => ({
   ...figure,
-  grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
+  grid: data[0].z?.map((row) => Float64Array.from(row)),
   tall: layout.height,
 });
 
