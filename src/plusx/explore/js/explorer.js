@@ -52,6 +52,7 @@ export class Explorer {
     this.controls = controlsOf(this.form);
     this.names = this.controls.map((control) => control.name);
     this.source.sizes = this.controls.map((control) => control.labels.length);
+    this.source.names = this.names;
     this.start = this.state();
     /** @type {import("./figure.js").Picture} */
     this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view(), (words) => this.say(words));
@@ -81,9 +82,9 @@ export class Explorer {
   /** @param {Kernel} source */
   beginBesideKernel(source) {
     this.linking.hidden = true; // a notebook's address is its application's
-    this.set(source.get(this.names));
-    source.watch(this.names, () => {
-      const state = source.get(this.names);
+    this.set(source.get());
+    source.watch(() => {
+      const state = source.get();
       if (same(state, this.state())) return;
       this.set(state);
       this.update();
@@ -119,7 +120,7 @@ export class Explorer {
 
   /** The reader has changed a control. */
   changed() {
-    if (!this.inPage) this.source.set(this.names, this.state());
+    if (!this.inPage) this.source.set(this.state());
     this.update();
     if (this.inPage) setTimeout(() => history.replaceState(null, "", this.linking.href)); // the picture comes first
   }

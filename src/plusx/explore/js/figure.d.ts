@@ -65,11 +65,8 @@ export type Ghost = {
 };
 
 /** An axis as plotly has worked it out: a value's place in pixels. */
-export type Scale = {
-  _id: string;
-  d2p(value: Value, clip?: boolean): number;
-  c2p(value: number): number;
-};
+export type Scale = { _id: string; d2p(value: Value, clip?: boolean): number; c2p(value: number): number };
+export type Plot = { xaxis: Scale; yaxis: Scale };
 
 export type Plotly = {
   version: string;

@@ -64,7 +64,7 @@ export class Kernel {
   file = "kernel";
   /** @type {Map<string, any>} */
   computed = new Map();
-  /** @type {string[]} */
+  /** @type {string[]} of the controls, told by the explorer */
   names = [];
   closed = false;
   ended = false;
@@ -138,20 +138,14 @@ export class Kernel {
     return this.closed || Boolean(this.el.closest(".jupyter-widgets-disconnected"));
   }
 
-  /**
-   * The state that all views of the model share: a trait for each control.
-   * @param {string[]} names
-   */
-  get(names) {
-    return names.map((name) => this.model.get(name));
+  /** The state that all views of the model share: a trait for each control. */
+  get() {
+    return this.names.map((name) => this.model.get(name));
   }
 
-  /**
-   * @param {string[]} names
-   * @param {number[]} state
-   */
-  set(names, state) {
-    names.forEach((name, i) => {
+  /** @param {number[]} state */
+  set(state) {
+    this.names.forEach((name, i) => {
       this.model.set(name, state[i]);
     });
     this.whileThere(() => this.model.save_changes());
@@ -159,10 +153,9 @@ export class Kernel {
 
   /**
    * Call once after any of the traits have changed.
-   * @param {string[]} names
    * @param {() => void} call
    */
-  watch(names, call) {
+  watch(call) {
     let due = false;
     this.changes = () => {
       if (due) return;
@@ -172,8 +165,7 @@ export class Kernel {
         call();
       });
     };
-    this.names = names;
-    for (const name of names) this.model.on(`change:${name}`, this.changes);
+    for (const name of this.names) this.model.on(`change:${name}`, this.changes);
   }
 
   async script() {

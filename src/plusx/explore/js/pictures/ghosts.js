@@ -5,7 +5,7 @@ import { shape } from "../elements.js";
 import { axisOf, same } from "../trees.js";
 import { isFree } from "./plotly-inner.js";
 
-/** @import { Figure, Ghost, Layout, Scale, Trace, Values } from "../figure.js" */
+/** @import { Figure, Ghost, Layout, Plot, Trace, Values } from "../figure.js" */
 
 const DASHES = /** @type {Record<string, string>} */ ({ dot: "3 3", dash: "9 9", longdash: "15 15", dashdot: "9 3 3 3", longdashdot: "15 3 3 3" });
 
@@ -94,10 +94,9 @@ export function hulls(layout, traces) {
  * The outlines of bars, each as far from its place as those of the present state are.
  * @param {Ghost["trace"]} trace
  * @param {any[]} present plotly's
- * @param {Scale} xaxis
- * @param {Scale} yaxis
+ * @param {Plot} plot
  */
-function outlines({ x, y, base, orientation }, present, xaxis, yaxis) {
+function outlines({ x, y, base, orientation }, present, { xaxis, yaxis }) {
   const [side, where, length, across, along] = orientation === "h" ? ["y", y, x, yaxis, xaxis] : ["x", x, y, xaxis, yaxis];
   return Array.from(where, (middle, i) => {
     const { p, w, [side]: own } = present[i] ?? present[0];
@@ -112,21 +111,20 @@ function outlines({ x, y, base, orientation }, present, xaxis, yaxis) {
  * A ghost on the axes of its plot, as they are.
  * @param {Ghost} ghost
  * @param {any[]} present plotly's own of its trace
- * @param {Scale} xaxis
- * @param {Scale} yaxis
+ * @param {Plot} plot
  */
-function ghostly({ trace, at, pinned }, present, xaxis, yaxis) {
+function ghostly({ trace, at, pinned }, present, plot) {
   const { type, x, y, mode = "lines", line = {}, marker = {}, opacity = 1 } = trace;
   const group = shape("g", { style: `opacity: ${opacity * (pinned ? 0.8 : 0.35)}` });
   if (type === "bar") { // in its own colour it would not be seen on a bar
-    group.append(shape("path", { d: outlines(trace, present, xaxis, yaxis), style: "fill: none; stroke: var(--px-ink); stroke-width: 1.5px" }));
+    group.append(shape("path", { d: outlines(trace, present, plot), style: "fill: none; stroke: var(--px-ink); stroke-width: 1.5px" }));
     return group;
   }
   const own = line.color ?? marker.color;
   const colour = inCss(typeof own === "string" ? own : own ? "muted" : `C${at % 6}`);
   let [way, dots, begun] = ["", "", false];
   for (let i = 0; i < Math.min(x.length, y.length); i++) {
-    const [across, down] = [xaxis.d2p(x[i]), yaxis.d2p(y[i])];
+    const [across, down] = [plot.xaxis.d2p(x[i]), plot.yaxis.d2p(y[i])];
     const known = Number.isFinite(across) && Number.isFinite(down);
     if (known) {
       const [place, r] = [`${across.toFixed(2)},${down.toFixed(2)}`, nth(marker.size, i, 6) / 2];
@@ -155,6 +153,6 @@ export function place(plot, ghosts) {
     if (!group && !own.length) continue;
     group ??= layer.node().appendChild(shape("g", { class: "px-ghosts" }));
     group.setAttribute("clip-path", `url(#${layerClipId})`);
-    group.replaceChildren(...own.map((ghost) => ghostly(ghost, plot.calcdata[ghost.at], xaxis, yaxis)));
+    group.replaceChildren(...own.map((ghost) => ghostly(ghost, plot.calcdata[ghost.at], { xaxis, yaxis })));
   }
 }
