@@ -3,7 +3,7 @@
 import { isLight } from "./host.js";
 import { isTree } from "./trees.js";
 
-/** @import { Node } from "./figure.js" */
+/** @import { Node } from "./types.js" */
 
 /** @typedef {Record<string, string>} Palette */
 

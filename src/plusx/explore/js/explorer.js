@@ -54,7 +54,7 @@ export class Explorer {
     this.source.sizes = this.controls.map((control) => control.labels.length);
     this.source.names = this.names;
     this.start = this.state();
-    /** @type {import("./figure.js").Picture} */
+    /** @type {import("./types.js").Picture} */
     this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view(), (words) => this.say(words));
     const drawing = root.querySelector(".px-diagram");
     this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));

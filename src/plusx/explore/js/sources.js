@@ -10,7 +10,7 @@ import { decode, unzip } from "./states.js";
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent
 
-/** @import { Answer, Model } from "./figure.js" */
+/** @import { Answer, Model } from "./types.js" */
 /** @import { Tree } from "./trees.js" */
 
 /** Every state, as `encode` in states.py wrote them. */

@@ -4,7 +4,7 @@ import { make, one } from "./elements.js";
 import { ours } from "./ours.js";
 import { isTree } from "./trees.js";
 
-/** @import { Node } from "./figure.js" */
+/** @import { Node } from "./types.js" */
 
 /**
  * The states of an element: in the page, or in a script beside it, which works from disk as fetch does not.

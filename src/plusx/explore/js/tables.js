@@ -5,7 +5,7 @@ import { cells } from "./numbers.js";
 import { axisOf } from "./trees.js";
 import { plain, tagged } from "./words.js";
 
-/** @import { Figure, Trace, Values } from "./figure.js" */
+/** @import { Figure, Trace, Values } from "./types.js" */
 /** @typedef {{key?: string, caption?: string, head: string[], columns: string[][]}} Part */
 
 const GRIDS = ["heatmap", "contour", "surface"];

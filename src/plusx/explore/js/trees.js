@@ -1,6 +1,6 @@
 /** Figures as trees of plain values: whether two are the same, and where they differ. */
 
-/** @import { Layout, Node, Trace } from "./figure.js" */
+/** @import { Layout, Node, Trace } from "./types.js" */
 /** @typedef {{ [key: string]: Node }} Tree */
 
 /**

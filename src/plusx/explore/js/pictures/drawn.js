@@ -8,7 +8,7 @@ import { make, one, shape } from "../elements.js";
 import { number } from "../numbers.js";
 import { linesOf, nearest, paths } from "./shapes.js";
 
-/** @import { Picture, View } from "../figure.js" */
+/** @import { Picture, View } from "../types.js" */
 /** @import { Lines } from "./shapes.js" */
 
 const WAY = 550; // milliseconds from one state to the next

@@ -5,7 +5,7 @@ import { shape } from "../elements.js";
 import { axisOf, same } from "../trees.js";
 import { isFree } from "./plotly-inner.js";
 
-/** @import { Figure, Ghost, Layout, Plot, Trace, Values } from "../figure.js" */
+/** @import { Figure, Ghost, Layout, Plot, Trace, Values } from "../types.js" */
 
 const DASHES = /** @type {Record<string, string>} */ ({ dot: "3 3", dash: "9 9", longdash: "15 15", dashdot: "9 3 3 3", longdashdot: "15 3 3 3" });
 

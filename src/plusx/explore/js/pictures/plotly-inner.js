@@ -7,7 +7,7 @@
 import { painted } from "../colours.js";
 import { differences } from "../trees.js";
 
-/** @import { Axis, AxisName, Drawing, Layout, Node, Plotly, Trace } from "../figure.js" */
+/** @import { Axis, AxisName, Drawing, Layout, Node, Plotly, Trace } from "../types.js" */
 /** @import { Difference } from "../trees.js" */
 /** @typedef {(value: Node, before: Node, trace: Trace) => unknown} Test */
 

@@ -6,7 +6,7 @@ import { ours } from "../ours.js";
 import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
-/** @import { Drawing, Figure, Ghost, Picture, Plotly, View } from "../figure.js" */
+/** @import { Drawing, Figure, Ghost, Picture, Plotly, View } from "../types.js" */
 /** @import { Kernel, Table } from "../sources.js" */
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
@@ -36,7 +36,7 @@ async function loadPlotly(source) {
     loading.set(file, promise);
   }
   try {
-    return await loading.get(file);
+    return await /** @type {Promise<Plotly>} */ (loading.get(file));
   } catch (error) {
     if (/** @type {Error} */ (error).name !== "AbortError" || ("ended" in source && source.ended)) throw error;
     return loadPlotly(source);

@@ -5,7 +5,7 @@
 const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
 
 /**
- * @param {import("../figure.js").Figure} figure
+ * @param {import("../types.js").Figure} figure
  * @returns {any} Lines
  */
 export const linesOf = ({ data, layout, ...figure }) => ({

@@ -1,4 +1,4 @@
-/** Types alone: a figure as figures.py normalises it, and what explorers ask of pictures, of plotly and of a kernel. */
+/** Types: a figure as figures.py normalises it, and what explorers ask of pictures, plotly and a kernel. No code. */
 
 export type Value = number | string | boolean | null;
 /** Numbers come as a Float64Array, which is read in the same way. */
@@ -75,6 +75,18 @@ export type Plotly = {
   purge(plot: HTMLElement): void;
   Plots: { resize(plot: HTMLElement): void };
 };
+
+/** A control of the markup, by the index of its value; `show` says in words what is set. */
+export type Control = {
+  name: string;
+  labels: string[];
+  get(): number;
+  set(index: number): void;
+  show?(index: number): void;
+};
+
+/** An element's id -> its states, by scripts beside a page; a file -> its plotly, one for the whole page. */
+export type Ours = { states?: Record<string, string>; plotly?: Map<string, Promise<Plotly>> };
 
 /** What a kernel says: the figure of a state in a buffer, or why there is none, or plotly. */
 export type Answer = {
