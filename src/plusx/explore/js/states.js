@@ -68,14 +68,9 @@ function restore(node, numbers) {
   return shaped(numbers, offset, shape);
 }
 
-/**
- * @param {Float64Array} numbers
- * @param {number} offset
- * @param {number[]} shape
- * @returns {any} rows of rows, the innermost without a copy
- */
-function shaped(numbers, offset, [length, ...inner]) {
+/** @type {(numbers: Float64Array, offset: number, shape: number[]) => Node} rows of rows, the innermost no copies */
+const shaped = (numbers, offset, [length, ...inner]) => {
   if (!inner.length) return numbers.subarray(offset, offset + length);
   const size = inner.reduce((product, count) => product * count);
   return Array.from({ length }, (_, i) => shaped(numbers, offset + i * size, inner));
-}
+};

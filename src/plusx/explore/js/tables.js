@@ -10,19 +10,12 @@ import { plain, tagged } from "./words.js";
 
 const GRIDS = ["heatmap", "contour", "surface"];
 
-/**
- * Where cells are whose edges are given, or whose middles are.
- * @param {Values} values
- * @param {number} count
- */
+/** @type {(values: Values, count: number) => Values} where cells are whose edges are given, or whose middles are */
 const middles = (values, count) =>
   values.length > count ? Array.from({ length: count }, (_, i) => (Number(values[i]) + Number(values[i + 1])) / 2) : values;
 
-/**
- * The figure's data as tables, as `table` in figures.py builds them.
- * @param {Figure} figure
- */
-export function tables(figure) {
+/** @type {(figure: Figure) => HTMLTableElement[]} its data, as `table` in figures.py builds them */
+export const tables = (figure) => {
   const axisTitle = (/** @type {Trace} */ trace, /** @type {"x" | "y" | "z"} */ key) => {
     let axis = key === "z" ? trace.colorbar : axisOf(figure.layout, trace, key);
     if (trace.type === "surface") axis = figure.layout.scene?.[`${key}axis`];
@@ -56,7 +49,7 @@ export function tables(figure) {
     }
   });
   return parts.map(tableOf);
-}
+};
 
 /** @param {Part} part */
 function tableOf({ caption, head, columns }) {

@@ -1,6 +1,6 @@
 /** Figures as trees of plain values: whether two are the same, and where they differ. */
 
-/** @import { Layout, Node, Trace } from "./types.js" */
+/** @import { Axis, Layout, Node, Trace } from "./types.js" */
 /** @typedef {{ [key: string]: Node }} Tree */
 
 /**
@@ -9,27 +9,17 @@
  */
 export const isTree = (node) => node !== null && typeof node === "object" && !ArrayBuffer.isView(node);
 
-/**
- * Whether two values of a figure are equal to the last digit.
- * @param {Node} a
- * @param {Node} b
- * @returns {boolean}
- */
-export function same(a, b) {
+/** @type {(a: Node, b: Node) => boolean} whether two values of a figure are equal to the last digit */
+export const same = (a, b) => {
   if (Object.is(a, b)) return true;
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return false;
   const [one, other] = /** @type {Tree[]} */ ([a, b]);
   if ("length" in one) return one.length === other.length && [].every.call(one, (item, i) => same(item, other[i]));
   const keys = Object.keys(one);
   return keys.length === Object.keys(other).length && keys.every((key) => key in other && same(one[key], other[key]));
-}
+};
 
-/**
- * The axis that a trace has on a side.
- * @param {Layout} layout
- * @param {Trace} trace
- * @param {"x" | "y"} side
- */
+/** @type {(layout: Layout, trace: Trace, side: "x" | "y") => Axis | undefined} the axis of a trace on a side */
 export const axisOf = (layout, trace, side) => layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`];
 
 /** @typedef {{path: (string|number)[], value: Node, before: Node}} Difference */

@@ -9,15 +9,12 @@ import { isFree } from "./plotly-inner.js";
 
 const DASHES = /** @type {Record<string, string>} */ ({ dot: "3 3", dash: "9 9", longdash: "15 15", dashdot: "9 3 3 3", longdashdot: "15 3 3 3" });
 
-/**
- * Whether a trace is worth a ghost: a line, points or bars that speak, and no decoration.
- * @param {Trace} trace
- */
-export function speaks(trace) {
+/** @type {(trace: Trace) => boolean} whether it is worth a ghost: a line, points or bars that speak, no decoration */
+export const speaks = (trace) => {
   const { type = "scatter", mode = "lines", opacity = 1, visible = true, line, hoverinfo } = trace;
   const drawn = type === "bar" || (type === "scatter" && /lines|markers/.test(mode) && !("stackgroup" in trace));
   return drawn && visible === true && opacity >= 0.6 && (line?.width ?? 2) >= 1.5 && hoverinfo !== "skip";
-}
+};
 
 const SIDES = /** @type {const} */ (["x", "y"]);
 
@@ -39,19 +36,11 @@ export function ghosts(present, other, pinned) {
   });
 }
 
-/**
- * Of a length, a size or a base that is one for all points or one for each.
- * @param {number | number[] | undefined} each
- * @param {number} i
- * @param {number} usual
- */
+/** @type {(each: number | number[] | undefined, i: number, usual: number) => number} of one for all or for each */
 const nth = (each, i, usual) => (typeof each === "object" ? each[i] : each) ?? usual;
 
-/**
- * The least and the greatest of numbers, the first and the last of words.
- * @param {Values} values
- */
-function endsOf(values) {
+/** @type {(values: Values) => Values} the least and the greatest of numbers, the first and the last of words */
+const endsOf = (values) => {
   if (typeof values[0] !== "number") return [values[0], values[values.length - 1]];
   let [low, high] = [values[0], values[0]];
   for (const value of /** @type {number[]} */ (values)) {
@@ -59,7 +48,7 @@ function endsOf(values) {
     if (value > high) high = value;
   }
   return [low, high];
-}
+};
 
 /**
  * For each plot whose axes plotly chooses, a trace that shows nothing and reaches as far as all in it, ghosts too.
