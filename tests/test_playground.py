@@ -5,6 +5,9 @@ import gzip
 import json
 import random
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import IPython.display
 import numpy as np
@@ -31,6 +34,8 @@ PARTS = {
     "skip around FFN": ("FFN skip", "1"),
     "norm of FFN, after the addition": ("FFN norm", "2"),
 }
+NODE = Path(sys.executable).with_name("node")
+PANELS = ROOT / "src" / "plusx" / "panels"
 SETTLED = "!document.querySelector('.plusx-playground').plusx.busy"
 SEEN = """() => { const { seen } = document.querySelector('.plusx-playground').plusx;
   return Object.fromEntries(Object.entries(seen).map(([k, v]) => [k, v.length === undefined ? v : Array.from(v)])); }"""
@@ -141,6 +146,14 @@ def test_words_of_authors_are_inert_in_the_page():
     assert "<script>alert" not in html and html.count("</script>") == 2
     setup = json.loads(re.search(r'class="pg-setup">(.*?)</script>', html, re.S)[1])
     assert setup["presets"][0]["name"] == setup["challenges"][0]["told"] == evil
+
+
+@pytest.mark.parametrize("panel, words", [("playground/js/readings", "−0.01 0.00"), ("lanes/js/words", "−0.0123 0")])
+def test_numbers_have_minus_signs_and_no_hyphens(panel, words):
+    script = f"""import {{ short }} from "{(PANELS / f"{panel}.js").as_uri()}";
+      console.log(JSON.stringify([-0.0123, 0, -2e-5, 7.5e-5].map(short)));"""
+    done = subprocess.run([NODE, "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [*words.split(), "−2.0e−5", "7.5e−5"]
 
 
 def test_packed_presets_keep_every_number_to_a_few_thousandths():

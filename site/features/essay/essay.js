@@ -3,7 +3,7 @@
  * until the next paragraph comes.
  */
 
-import { whenBegun } from "../../../src/plusx/explore/js/near.js";
+import { whenBegun } from "../../build/begun.js";
 
 for (const step of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".px-scene"))) {
   const explorer = /** @type {HTMLElement} */ (step.querySelector(".plusx-explore"));

@@ -4,7 +4,7 @@
  */
 
 import { make } from "../../../src/plusx/explore/js/elements.js";
-import { whenBegun } from "../../../src/plusx/explore/js/near.js";
+import { whenBegun } from "../../build/begun.js";
 
 const html = document.documentElement;
 const beside = matchMedia("(min-width: 1200px)");

@@ -19,7 +19,7 @@ from .states import Explorer, packed
 from .static import as_seen, markup, still_picture
 
 HERE = Path(__file__).parent
-STYLES = "explore.css", "diagram.css"
+STYLES = HERE / "explore.css", HERE / "diagram.css"
 
 
 class Choice(traitlets.TraitType):
@@ -41,19 +41,36 @@ class Choice(traitlets.TraitType):
             raise traitlets.TraitError(str(error)) from None
 
 
-class Live(anywidget.AnyWidget):
-    """The markup, a trait for each control, and answers to {state} and {plotly}.
+def joined(*paths: Path) -> str:
+    return "\n".join(path.read_text(encoding="utf8") for path in paths)
+
+
+class Asking(anywidget.AnyWidget):
+    """Markup that asks its kernel: `answer` says what. kept: what the notebook's file holds beside it, by MIME type."""
+
+    markup = traitlets.Unicode().tag(sync=True)
+    kept: dict[str, str] = {}
+
+    def __init__(self, markup: str):
+        super().__init__(markup=markup)
+        self.on_msg(lambda widget, question, buffers: self.answer(question))
+
+    def _repr_mimebundle_(self, **how):
+        view, metadata = super()._repr_mimebundle_(**how)
+        return {**view, **self.kept}, metadata
+
+
+class Live(Asking):
+    """A trait for each control, and answers to {state} and {plotly}.
 
     A view asks for the states that it lacks; what the kernel sends, every view hears.
-    computed: the states asked for so far, packed. kept: what the notebook's file holds beside the widget, by MIME type.
+    computed: the states asked for so far, packed.
     """
 
-    _esm = (HERE / "built" / "explore-widget.js").read_text(encoding="utf8")
-    _css = "\n".join((HERE / name).read_text(encoding="utf8") for name in STYLES)
-    markup = traitlets.Unicode().tag(sync=True)
+    _esm = joined(HERE / "built" / "explore-widget.js")
+    _css = joined(*STYLES)
     explorer: Explorer | None = None
     computed: dict[tuple[int, ...], bytes] = {}
-    kept: dict[str, str] = {}
 
     @classmethod
     def check(cls, controls: tuple[Control, ...]):
@@ -76,13 +93,8 @@ class Live(anywidget.AnyWidget):
             seen = {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
         drawn = {"data_drawn": seen["drawn"]} if "drawn" in seen else {}
         tag = opening("explore", data_name=explorer.name, **drawn)
-        super().__init__(markup=markup(explorer, tag, title, seen, picture))
+        super().__init__(markup(explorer, tag, title, seen, picture))
         self.kept = saved(explorer, start)
-        self.on_msg(lambda widget, question, buffers: self.answer(question))
-
-    def _repr_mimebundle_(self, **how):
-        view, metadata = super()._repr_mimebundle_(**how)
-        return {**view, **self.kept}, metadata
 
     def answer(self, question: dict):
         if "plotly" in question:

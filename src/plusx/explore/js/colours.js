@@ -3,6 +3,8 @@
 import { isLight } from "./host.js";
 import { isTree } from "./trees.js";
 
+/** @import { Node } from "./types.js" */
+
 /** @typedef {Record<string, string>} Palette */
 
 const NAMES = ["C0", "C1", "C2", "C3", "C4", "C5", "ink", "muted", "grid", "page"];
@@ -27,8 +29,10 @@ export function paletteOf(root) {
 
 /**
  * A copy of the tree with the names of colours replaced; numbers are shared, so plotly sees what changed.
+ * @param {Node} node
  * @param {Palette} palette
  * @param {boolean} here whether a word that stands here is a colour
+ * @returns {Node}
  */
 export function painted(node, palette, here = false) {
   if (typeof node === "string") return here ? (palette[node] ?? node) : node;

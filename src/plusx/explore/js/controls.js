@@ -1,13 +1,6 @@
 /** The controls of an explorer's markup: how each is read and set, by the index of its value. */
 
-/**
- * @typedef {object} Control
- * @property {string} name
- * @property {string[]} labels
- * @property {() => number} get
- * @property {(index: number) => void} set
- * @property {(index: number) => void} [show] says in words what is set
- */
+/** @import { Control } from "./types.js" */
 
 /**
  * The form that the markup's controls make, put in their box's place.

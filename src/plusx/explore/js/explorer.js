@@ -12,8 +12,7 @@ import { tables, weighed } from "./tables.js";
 import { same } from "./trees.js";
 import { plain } from "./words.js";
 
-/** @typedef {import("./sources.js").Kernel} Kernel */
-/** @typedef {import("./sources.js").Table} Table */
+/** @import { Kernel, Table } from "./sources.js" */
 
 const LATE = 300; // milliseconds until a state that is not there is said to be computed
 const SILENT = 4000; // and until a kernel is said to be silent
@@ -53,8 +52,9 @@ export class Explorer {
     this.controls = controlsOf(this.form);
     this.names = this.controls.map((control) => control.name);
     this.source.sizes = this.controls.map((control) => control.labels.length);
+    this.source.names = this.names;
     this.start = this.state();
-    /** @type {import("./pictures/picture.js").Picture} */
+    /** @type {import("./types.js").Picture} */
     this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view(), (words) => this.say(words));
     const drawing = root.querySelector(".px-diagram");
     this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));
@@ -82,9 +82,9 @@ export class Explorer {
   /** @param {Kernel} source */
   beginBesideKernel(source) {
     this.linking.hidden = true; // a notebook's address is its application's
-    this.set(source.get(this.names));
-    source.watch(this.names, () => {
-      const state = source.get(this.names);
+    this.set(source.get());
+    source.watch(() => {
+      const state = source.get();
       if (same(state, this.state())) return;
       this.set(state);
       this.update();
@@ -120,9 +120,9 @@ export class Explorer {
 
   /** The reader has changed a control. */
   changed() {
-    if (!this.inPage) this.source.set(this.names, this.state());
+    if (!this.inPage) this.source.set(this.state());
     this.update();
-    if (this.inPage) history.replaceState(null, "", this.link());
+    if (this.inPage) setTimeout(() => history.replaceState(null, "", this.linking.href)); // the picture comes first
   }
 
   /**

@@ -10,6 +10,9 @@ import { decode, unzip } from "./states.js";
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent
 
+/** @import { Answer, Model } from "./types.js" */
+/** @import { Tree } from "./trees.js" */
+
 /** Every state, as `encode` in states.py wrote them. */
 export class Table {
   /** @type {number[]} how many values each control has, told by the explorer */
@@ -32,10 +35,10 @@ export class Table {
   /** @param {number[]} state */
   figure(state) {
     const at = state.reduce((sum, index, i) => sum * this.sizes[i] + index, 0);
-    const figure = painted(this.common, {}); // a copy to write the leaves into
+    const figure = /** @type {Tree} */ (painted(this.common, {})); // a copy to write the leaves into
     for (const { path, values, index } of this.leaves) {
       let node = figure;
-      for (const key of path.slice(0, -1)) node = node[key];
+      for (const key of path.slice(0, -1)) node = /** @type {Tree} */ (node[key]);
       node[path.at(-1)] = values[index[at]];
     }
     return figure;
@@ -52,7 +55,7 @@ export class Table {
   }
 
   async script() {
-    return new URL(this.file, this.here);
+    return new URL(this.file, this.here).href;
   }
 }
 
@@ -61,7 +64,7 @@ export class Kernel {
   file = "kernel";
   /** @type {Map<string, any>} */
   computed = new Map();
-  /** @type {string[]} */
+  /** @type {string[]} of the controls, told by the explorer */
   names = [];
   closed = false;
   ended = false;
@@ -77,18 +80,19 @@ export class Kernel {
   changes = () => {};
 
   /**
+   * @param {Model} model
    * @param {Element} el
    */
   constructor(model, el) {
     this.model = model;
     this.el = el;
-    this.heard = (answer, /** @type {DataView<ArrayBuffer>[]} */ buffers) => this.hear(answer, buffers);
+    this.heard = this.hear.bind(this);
     model.on("msg:custom", this.heard);
   }
 
   /**
    * Every view of the model hears every answer: also to what another asked, or to what nobody has asked yet.
-   * @param {any} answer
+   * @param {Answer} answer
    * @param {DataView<ArrayBuffer>[]} buffers
    */
   async hear({ state, error, plotly }, buffers) {
@@ -134,20 +138,14 @@ export class Kernel {
     return this.closed || Boolean(this.el.closest(".jupyter-widgets-disconnected"));
   }
 
-  /**
-   * The state that all views of the model share: a trait for each control.
-   * @param {string[]} names
-   */
-  get(names) {
-    return names.map((name) => this.model.get(name));
+  /** The state that all views of the model share: a trait for each control. */
+  get() {
+    return this.names.map((name) => this.model.get(name));
   }
 
-  /**
-   * @param {string[]} names
-   * @param {number[]} state
-   */
-  set(names, state) {
-    names.forEach((name, i) => {
+  /** @param {number[]} state */
+  set(state) {
+    this.names.forEach((name, i) => {
       this.model.set(name, state[i]);
     });
     this.whileThere(() => this.model.save_changes());
@@ -155,10 +153,9 @@ export class Kernel {
 
   /**
    * Call once after any of the traits have changed.
-   * @param {string[]} names
    * @param {() => void} call
    */
-  watch(names, call) {
+  watch(call) {
     let due = false;
     this.changes = () => {
       if (due) return;
@@ -168,8 +165,7 @@ export class Kernel {
         call();
       });
     };
-    this.names = names;
-    for (const name of names) this.model.on(`change:${name}`, this.changes);
+    for (const name of this.names) this.model.on(`change:${name}`, this.changes);
   }
 
   async script() {

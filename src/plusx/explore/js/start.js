@@ -6,8 +6,7 @@ import { Explorer } from "./explorer.js";
 import { followHost } from "./host.js";
 import { awake, whenNear } from "./near.js";
 
-/** @typedef {import("./sources.js").Kernel} Kernel */
-/** @typedef {import("./sources.js").Table} Table */
+/** @import { Kernel, Table } from "./sources.js" */
 
 const DAMAGED = "The data of this explorer is damaged or missing.";
 const TOUCHES = ["pointerenter", "focusin", "input", "click"];

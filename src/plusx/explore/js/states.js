@@ -2,6 +2,9 @@
 
 import { make, one } from "./elements.js";
 import { ours } from "./ours.js";
+import { isTree } from "./trees.js";
+
+/** @import { Node } from "./types.js" */
 
 /**
  * The states of an element: in the page, or in a script beside it, which works from disk as fetch does not.
@@ -53,24 +56,21 @@ export async function decode(packed) {
 
 /**
  * The tree with every {"$": [offset, ...shape]} replaced by its numbers.
+ * @param {Node} node
  * @param {Float64Array} numbers
+ * @returns {any} a figure, and what varies in it
  */
 function restore(node, numbers) {
+  if (!isTree(node)) return node;
   if (Array.isArray(node)) return node.map((item) => restore(item, numbers));
-  if (node === null || typeof node !== "object") return node;
   if (!node.$) return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, restore(value, numbers)]));
-  const [offset, ...shape] = node.$;
+  const [offset, ...shape] = /** @type {number[]} */ (node.$);
   return shaped(numbers, offset, shape);
 }
 
-/**
- * @param {Float64Array} numbers
- * @param {number} offset
- * @param {number[]} shape
- * @returns {any} rows of rows, the innermost without a copy
- */
-function shaped(numbers, offset, [length, ...inner]) {
+/** @type {(numbers: Float64Array, offset: number, shape: number[]) => Node} rows of rows, the innermost no copies */
+const shaped = (numbers, offset, [length, ...inner]) => {
   if (!inner.length) return numbers.subarray(offset, offset + length);
   const size = inner.reduce((product, count) => product * count);
   return Array.from({ length }, (_, i) => shaped(numbers, offset + i * size, inner));
-}
+};

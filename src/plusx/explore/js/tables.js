@@ -2,36 +2,34 @@
 
 import { make } from "./elements.js";
 import { cells } from "./numbers.js";
+import { axisOf } from "./trees.js";
 import { plain, tagged } from "./words.js";
 
+/** @import { Figure, Trace, Values } from "./types.js" */
 /** @typedef {{key?: string, caption?: string, head: string[], columns: string[][]}} Part */
 
 const GRIDS = ["heatmap", "contour", "surface"];
 
-/**
- * Where cells are whose edges are given, or whose middles are.
- * @param {number} count
- */
+/** @type {(values: Values, count: number) => Values} where cells are whose edges are given, or whose middles are */
 const middles = (values, count) =>
-  values.length > count ? Array.from({ length: count }, (_, i) => (values[i] + values[i + 1]) / 2) : values;
+  values.length > count ? Array.from({ length: count }, (_, i) => (Number(values[i]) + Number(values[i + 1])) / 2) : values;
 
-/** The figure's data as tables, as `table` in figures.py builds them. */
-export function tables(figure) {
-  const axisTitle = (trace, /** @type {string} */ key) => {
-    let axis = figure.layout[`${key}axis${(trace[`${key}axis`] ?? key).slice(1)}`];
-    if (key === "z") axis = trace.colorbar;
-    if (trace.type === "surface") axis = figure.layout.scene[`${key}axis`];
+/** @type {(figure: Figure) => HTMLTableElement[]} its data, as `table` in figures.py builds them */
+export const tables = (figure) => {
+  const axisTitle = (/** @type {Trace} */ trace, /** @type {"x" | "y" | "z"} */ key) => {
+    let axis = key === "z" ? trace.colorbar : axisOf(figure.layout, trace, key);
+    if (trace.type === "surface") axis = figure.layout.scene?.[`${key}axis`];
     return plain(axis?.title?.text || key);
   };
   /** @type {Part[]} */
   const parts = [];
-  const nested = (values) => Array.isArray(values) && values.length > 0 && values.every(Array.isArray);
+  const nested = (/** @type {unknown[]} */ values) => Array.isArray(values) && values.length > 0 && values.every(Array.isArray);
   figure.data.forEach((trace, /** @type {number} */ index) => {
     const { x, y, z, type, hoverinfo } = trace;
     if (hoverinfo === "skip" || !x || !y || nested(x) || nested(y)) return;
     const [head, side] = [axisTitle(trace, "x"), axisTitle(trace, "y")];
     const name = plain(String(trace.name || `series ${index + 1}`));
-    if (GRIDS.includes(type) || (figure.drawn && z)) {
+    if (GRIDS.includes(String(type)) || (figure.drawn && z)) {
       if (!z) return;
       const [across, up] = [cells(middles(x, z[0].length), true), cells(middles(y, z.length), true)];
       const shown = cells(z.flatMap((row) => [...row]));
@@ -44,13 +42,14 @@ export function tables(figure) {
     const first = cells(x, true);
     const key = JSON.stringify([head, first]);
     if (parts.at(-1)?.key !== key) parts.push({ key, head: [head], columns: [first] });
-    for (const side of z ? ["y", "z"] : ["y"]) {
+    for (const side of /** @type {const} */ (["y", "z"])) {
+      if (!trace[side]) continue;
       parts.at(-1)?.head.push(`${name}: ${axisTitle(trace, side)}`);
       parts.at(-1)?.columns.push(cells(trace[side]));
     }
   });
   return parts.map(tableOf);
-}
+};
 
 /** @param {Part} part */
 function tableOf({ caption, head, columns }) {

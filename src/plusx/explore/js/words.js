@@ -6,33 +6,22 @@ const [HIGH, RAISED] = ["0123456789+-=()ni", [..."⁰¹²³⁴⁵⁶⁷⁸⁹⁺
 
 const cleaned = (/** @type {string} */ text) => text.replace(/<br ?\/?>/g, " ");
 
-/**
- * @param {string} text
- * @returns {(Node | string)[]}
- */
-export function tagged(text) {
+/** @type {(text: string) => (Node | string)[]} */
+export const tagged = (text) => {
   const pair = PAIR.exec(cleaned(text));
   if (!pair) return [cleaned(text)];
   const node = document.createElement(pair[1]);
   node.append(...tagged(pair[2]));
   return [pair.input.slice(0, pair.index), node, ...tagged(pair.input.slice(pair.index + pair[0].length))];
-}
+};
 
-/**
- * @param {string} text
- * @returns {string}
- */
-export function plain(text) {
-  return cleaned(text).replace(new RegExp(PAIR, "gs"), (_, tag, inner) => moved(plain(inner), tag));
-}
+/** @type {(text: string) => string} */
+export const plain = (text) => cleaned(text).replace(new RegExp(PAIR, "gs"), (_, tag, inner) => moved(plain(inner), tag));
 
-/**
- * @param {string} text
- * @param {string} tag
- */
-function moved(text, tag) {
+/** @type {(text: string, tag: string) => string} */
+const moved = (text, tag) => {
   if (tag !== "sub" && tag !== "sup") return text;
   const [from, to] = tag === "sub" ? [LOW, LOWERED] : [HIGH, RAISED];
   const letters = [...text];
   return letters.every((letter) => from.includes(letter)) ? letters.map((letter) => to[from.indexOf(letter)]).join("") : ` ${text}`;
-}
+};

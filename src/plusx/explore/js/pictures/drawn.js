@@ -8,21 +8,16 @@ import { make, one, shape } from "../elements.js";
 import { number } from "../numbers.js";
 import { linesOf, nearest, paths } from "./shapes.js";
 
-/** @typedef {import("./picture.js").Picture} Picture */
-/** @typedef {import("./picture.js").View} View */
-/** @typedef {import("./shapes.js").Lines} Lines */
+/** @import { Palette } from "../colours.js" */
+/** @import { Picture, View } from "../types.js" */
+/** @import { Lines } from "./shapes.js" */
 
 const WAY = 550; // milliseconds from one state to the next
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const ease = (/** @type {number} */ share) => (share < 0.5 ? 4 * share ** 3 : 1 - (2 - 2 * share) ** 3 / 2);
 
-/**
- * The carpet: a pixel for each number, in the colours of the theme.
- * @param {HTMLCanvasElement} canvas
- * @param {Lines} lines
- * @param {Record<string, string>} palette
- */
-function weave(canvas, { grid, span: [low, high] }, { C0, C1 }) {
+/** @type {(canvas: HTMLCanvasElement, lines: Lines, palette: Palette) => void} a pixel for each number of a carpet */
+const weave = (canvas, { grid, span: [low, high] }, { C0, C1 }) => {
   const [below, above] = [rgb(C0), rgb(C1)];
   [canvas.width, canvas.height] = [grid[0].length, grid.length];
   const image = new ImageData(canvas.width, canvas.height);
@@ -35,7 +30,7 @@ function weave(canvas, { grid, span: [low, high] }, { C0, C1 }) {
     }
   }
   canvas.getContext("2d")?.putImageData(image, 0, 0);
-}
+};
 
 /** @implements {Picture} */
 export class Drawn {

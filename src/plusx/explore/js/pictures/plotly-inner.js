@@ -7,19 +7,25 @@
 import { painted } from "../colours.js";
 import { differences } from "../trees.js";
 
-/** @typedef {import("../trees.js").Difference} Difference */
+/** @import { Axis, AxisName, Drawing, Layout, Node, Plotly, Trace } from "../types.js" */
+/** @import { Difference } from "../trees.js" */
+/** @typedef {(value: Node, before: Node, trace: Trace) => unknown} Test */
 
 export const understood = "4.1.1"; // of plotly.js
 
-const isNumber = (value) => typeof value === "number"; // words would add ticks
-const numbers = (value) => value?.length > 0 && (ArrayBuffer.isView(value) || [].every.call(value, isNumber));
-const alike = (value, before) => value?.length === before?.length;
-const points = (value, before, { mode }) => numbers(value) && numbers(before) && (mode || alike(value, before));
+const lengthOf = (/** @type {Node} */ value) => (Array.isArray(value) || ArrayBuffer.isView(value) ? value.length : undefined);
+const isNumber = (/** @type {Node} */ value) => typeof value === "number"; // words would add ticks
+const numbers = (/** @type {Node} */ value) => lengthOf(value) && (!Array.isArray(value) || value.every(isNumber));
+/** @type {Test} */
+const alike = (value, before) => lengthOf(value) === lengthOf(before);
+/** @type {Test} */
+const points = (value, before, trace) => numbers(value) && numbers(before) && (trace.mode || alike(value, before, trace));
+const rowOf = (/** @type {Node} */ grid) => (Array.isArray(grid) ? grid[0] : null);
 const UNMOVABLE = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
 
 /**
  * For each type of trace the keys that `move` may change, and whether it may make that change of one.
- * @type {Record<string, Record<string, (value: any, before: any, trace: any) => any>>}
+ * @type {Record<string, Record<string, Test>>}
  */
 const MOVABLE = {
   scatter: {
@@ -28,35 +34,40 @@ const MOVABLE = {
     text: (value, before) => Array.isArray(value) === Array.isArray(before),
     name: () => true,
   },
-  bar: { y: (value, before) => numbers(value) && alike(value, before) },
+  bar: { y: (value, before, trace) => numbers(value) && alike(value, before, trace) },
   heatmap: {
-    z: (value, before, { zmin, zmax }) => zmin < zmax && alike(value, before) && alike(value[0], before[0]),
+    z: (value, before, trace) => Number(trace.zmin) < Number(trace.zmax) && alike(value, before, trace) && alike(rowOf(value), rowOf(before), trace),
   },
 };
 
 const TIED = ["autorange", "matches", "scaleanchor", "rangemode", "constrain", "rangebreaks"];
 
-/** @param {any} axis whether plotly chooses where it begins and ends */
+/** @param {Layout} layout its axes' names */
+const axesOf = (layout) => /** @type {AxisName[]} */ (Object.keys(layout).filter((key) => /^[xy]axis/.test(key)));
+
+/** @param {Axis | undefined} axis whether plotly chooses where it begins and ends */
 export const isFree = (axis) => !axis?.range;
 
 /**
  * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
  * in axes' names, ranges and ticks.
+ * @param {Drawing} drawn
+ * @param {Drawing} next
  * @returns {Difference[] | null}
  */
 export function moves(drawn, next) {
   const { data, layout } = next;
-  const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
-  const isPlain = (trace) => (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
+  const axes = axesOf(layout);
+  const isPlain = (/** @type {Trace} */ trace) => (trace.type ?? "scatter") in MOVABLE && trace.x && !UNMOVABLE.some((key) => key in trace);
   const free = axes.filter((axis) => isFree(layout[axis]));
-  if (free.some((axis) => TIED.some((key) => key in layout[axis])) || !data.every(isPlain)) return null;
+  if (free.some((axis) => TIED.some((key) => key in (layout[axis] ?? {}))) || !data.every(isPlain)) return null;
   const isMove = (/** @type {Difference} */ { path: [part, index, key, ...rest], value, before }) => {
     if (part === "layout" && /^[xy]axis/.test(String(index))) {
       return ["range", "tickvals", "ticktext"].includes(String(key)) || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
     }
     if (part === "layout") return index === "shapes" && !free.length;
     if (key === undefined || rest.length) return false;
-    return MOVABLE[data[index].type ?? "scatter"][key]?.(value, before, data[index]);
+    return MOVABLE[data[Number(index)].type ?? "scatter"][key]?.(value, before, data[Number(index)]);
   };
   const found = differences(drawn, next);
   return found.every(isMove) ? found : null;
@@ -64,14 +75,16 @@ export function moves(drawn, next) {
 
 /**
  * Draw moved leaves by plotly's inner steps for traces.
+ * @param {Plotly} plotly
  * @param {any} plot plotly's node
  * @param {Difference[]} leaves
+ * @param {Drawing} next
  * @param {() => import("../colours.js").Palette} palette
  */
 export function move(plotly, plot, leaves, next, palette) {
   const { data, calcdata, _fullData, _fullLayout } = plot;
   const ofTraces = leaves.filter(({ path }) => path[0] === "data");
-  const free = Object.keys(next.layout).filter((key) => /^[xy]axis/.test(key) && isFree(next.layout[key]));
+  const free = axesOf(next.layout).filter((axis) => isFree(next.layout[axis]));
   const ends = (/** @type {string} */ axis) =>
     JSON.stringify(_fullLayout[axis]._traceIndices.map((/** @type {number} */ i) => _fullData[i]._extremes?.[_fullLayout[axis]._id]));
   const before = free.map(ends);
@@ -94,7 +107,7 @@ export function move(plotly, plot, leaves, next, palette) {
   const changes = Object.fromEntries(free.filter((axis, i) => ends(axis) !== before[i]).map((axis) => [`${axis}.autorange`, true]));
   for (const { path: [part, index, ...rest], value } of leaves) {
     if (part !== "layout") continue;
-    if (index === "shapes") changes.shapes ??= painted({ shapes: next.layout.shapes }, palette()).shapes;
+    if (index === "shapes") changes.shapes ??= painted(next.layout.shapes, palette());
     else changes[[index, ...rest].join(".")] = ArrayBuffer.isView(value) ? [.../** @type {any} */ (value)] : value;
   }
   for (const key of Object.keys(changes)) {

@@ -6,8 +6,8 @@ import { ours } from "../ours.js";
 import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
-/** @typedef {import("./picture.js").Picture} Picture */
-/** @typedef {import("./picture.js").View} View */
+/** @import { Drawing, Figure, Ghost, Picture, Plotly, View } from "../types.js" */
+/** @import { Kernel, Table } from "../sources.js" */
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false, scrollZoom: false };
 // One for the whole page: a notebook has this module once for each explorer.
@@ -17,7 +17,8 @@ const loading = ours.plotly;
 /**
  * Plotly from where `source` says; one that did not come may be asked for again. Who waits for what a view has asked
  * asks for itself when that view is closed, as where a notebook's application shows a cell twice in a row.
- * @returns {Promise<any>}
+ * @param {Table | Kernel} source
+ * @returns {Promise<Plotly>}
  */
 async function loadPlotly(source) {
   const { file } = source;
@@ -35,28 +36,28 @@ async function loadPlotly(source) {
     loading.set(file, promise);
   }
   try {
-    return await loading.get(file);
+    return await /** @type {Promise<Plotly>} */ (loading.get(file));
   } catch (error) {
-    if (/** @type {Error} */ (error).name !== "AbortError" || source.ended) throw error;
+    if (/** @type {Error} */ (error).name !== "AbortError" || ("ended" in source && source.ended)) throw error;
     return loadPlotly(source);
   }
 }
 
 /** @implements {Picture} */
 export class Plotted {
-  /** @type {any} what is drawn, colours by name; null: all is to be drawn anew */
+  /** @type {Drawing | null} what is drawn, colours by name; null: all is to be drawn anew */
   drawn = null;
-  /** @type {any} plotly; null until it came */
+  /** @type {Plotly | null} null until it came */
   plotly = null;
   stale = false;
   failed = false;
   frame = 0;
-  /** @type {any[]} the ghosts that are drawn into plotly's picture */
+  /** @type {Ghost[]} the ghosts that are drawn into plotly's picture */
   faint = [];
 
   /**
    * @param {HTMLElement} root
-   * @param {any} source
+   * @param {Table | Kernel} source
    * @param {() => View | null} view what is to be seen; null: nothing yet
    * @param {(words: string) => void} say what the reader has to know
    */
@@ -93,9 +94,10 @@ export class Plotted {
     if (!this.drawn) return; // its size is not asked for: a plot that is left out would be laid out for that
     const { clientWidth, clientHeight, _fullLayout } = this.plot;
     if (!clientWidth || (clientWidth === _fullLayout.width && clientHeight === _fullLayout.height)) return;
-    this.plotly.Plots.resize(this.plot);
+    this.plotly?.Plots.resize(this.plot);
   }
 
+  /** @param {Figure} figure */
   pins(figure) {
     return figure.data.some(speaks);
   }
@@ -135,9 +137,12 @@ export class Plotted {
     this.root.classList.add("px-live");
   }
 
-  /** Draws all anew, in plotly's public way. */
+  /**
+   * Draws all anew, in plotly's public way.
+   * @param {Drawing} next
+   */
   react(next) {
-    const { data, layout } = painted(next, paletteOf(this.root));
+    const { data, layout } = /** @type {Drawing} */ (painted(next, paletteOf(this.root)));
     const solid = this.plot._fullLayout?.scene;
     const seen = solid?._scene?.getCamera?.(); // plotly itself remembers it as it was when the mouse was let go
     if (seen) solid.camera = seen;
@@ -146,7 +151,7 @@ export class Plotted {
     this.failed = false;
     const isFirst = !this.plot.on;
     try {
-      Promise.resolve(this.plotly.react(this.plot, data, sized, CONFIG)).catch((error) => this.fail(error));
+      Promise.resolve(this.plotly?.react(this.plot, data, sized, CONFIG)).catch((error) => this.fail(error));
       if (isFirst) {
         const draw = () => place(this.plot, this.faint);
         this.plot.on("plotly_afterplot", draw);
@@ -159,7 +164,7 @@ export class Plotted {
 
   /** @param {any} error plotly's own, on numbers that it cannot place, as those below 1e-308 */
   fail(error) {
-    this.plotly.purge(this.plot);
+    this.plotly?.purge(this.plot);
     this.drawn = null;
     this.failed = true;
     this.say(`This state could not be drawn (${error.message ?? error}). Its result and its data are right.`);

@@ -4,10 +4,13 @@
 
 const [WIDTH, PAD, EDGE, PLANE] = [1000, 40, 8, 460]; // as in drawn.py
 
-/** @returns {any} Lines */
+/**
+ * @param {import("../types.js").Figure} figure
+ * @returns {any} Lines
+ */
 export const linesOf = ({ data, layout, ...figure }) => ({
   ...figure,
-  grid: data[0].z.map((/** @type {Iterable<number>} */ row) => Float64Array.from(row)),
+  grid: data[0].z?.map((row) => Float64Array.from(row)),
   tall: layout.height,
 });
 
@@ -33,13 +36,8 @@ const shareIn = ({ span: [low, high] }) => (/** @type {number} */ value) => {
   return (known - low) / (high - low);
 };
 
-/**
- * An arrowhead wherever a line leaves the picture, at the edge.
- * @param {number[]} ys
- * @param {number} step
- * @param {number} tall
- */
-function leaving(ys, step, tall) {
+/** @type {(ys: number[], step: number, tall: number) => string} an arrowhead where a line leaves, at the edge */
+const leaving = (ys, step, tall) => {
   const within = (/** @type {number} */ y) => 0 <= y && y <= tall;
   return ys.slice(1).map((to, at) => {
     if (!within(ys[at]) || within(to)) return "";
@@ -49,14 +47,10 @@ function leaving(ys, step, tall) {
     const [foot, tip] = [Math.abs(edge - 10), Math.abs(edge - 2)];
     return `M${(across - 4).toFixed(1)},${foot}L${across.toFixed(1)},${tip}L${(across + 4).toFixed(1)},${foot}`;
   }).join("");
-}
+};
 
-/**
- * @param {number[]} ys
- * @param {string} begin
- * @param {number} step to the next layer, below 0 if that is on the left
- */
-function curve(ys, begin, step) {
+/** @type {(ys: number[], begin: string, step: number) => string} step: to the next layer, below 0 if on the left */
+const curve = (ys, begin, step) => {
   const half = (step / 2).toFixed(1);
   let way = begin;
   for (let i = 1; i < ys.length; i++) {
@@ -64,17 +58,13 @@ function curve(ys, begin, step) {
     way += `c${half},0 ${half},${up} ${step.toFixed(1)},${up}`;
   }
   return `${way}h${Math.sign(step) * PAD}`;
-}
+};
 
-/**
- * From the left edge to the first layer.
- * @param {number} at
- * @param {number} y
- */
-function lead(at, y) {
+/** @type {(at: number, y: number) => string} from the left edge to the first layer */
+const lead = (at, y) => {
   const up = (y - at).toFixed(1);
   return `M0,${at.toFixed(1)}${at === y ? `h${PAD}` : `c${PAD / 2},0 ${PAD / 2},${up} ${PAD},${up}`}`;
-}
+};
 
 /**
  * Where threads with names begin: one below the other at equal distances, in the order of their heights.

@@ -14,7 +14,7 @@ export function ticks(low, high, isLog) {
 }
 
 export const SUPERS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-export const tickWord = (tick, isLog) => (isLog ? `10${[...String(Math.round(tick))].map((char) => SUPERS[char]).join("")}` : String(Number(tick.toPrecision(4))));
+export const tickWord = (tick, isLog) => (isLog ? `10${[...String(Math.round(tick))].map((char) => SUPERS[char]).join("")}` : String(Number(tick.toPrecision(4))).replace("-", "−"));
 
 /** A canvas as sharp as the screen, emptied; gives its context and its size in CSS pixels. */
 export function sheet(canvas) {

@@ -14,7 +14,7 @@ export const frame = () => new Promise((done) => requestAnimationFrame(done)); /
 export function short(x) {
   if (!Number.isFinite(x)) return "not a number";
   if (x === 0) return "0";
-  return Math.abs(x) >= 1000 || Math.abs(x) < 0.001 ? x.toExponential(1) : String(Number(x.toPrecision(3)));
+  return (Math.abs(x) >= 1000 || Math.abs(x) < 0.001 ? x.toExponential(1) : String(Number(x.toPrecision(3)))).replaceAll("-", "−");
 }
 
 /** At each step the mean over the last LAST losses, or as many as there are. */

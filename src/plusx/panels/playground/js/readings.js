@@ -8,7 +8,7 @@ export const ACTIVATION = 6;
 export const shown = (token) => ({ " ": "␣", "\n": "⏎" })[token] ?? token;
 export const spoken = (token) => ({ " ": "space", "\n": "line break" })[token] ?? token;
 export const percent = (p) => (p > 0 && p < 0.005 ? "<1 %" : `${Math.round(100 * p)} %`);
-export const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)) : "not a number");
+export const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)).replaceAll("-", "−") : "not a number");
 export const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 /** log softmax of `count` scores from `at`. */
