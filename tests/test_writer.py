@@ -12,10 +12,11 @@ from browser import ROOT, serve, soup
 from lab import NOTEBOOK, execute, jupyter_lab, run_all
 from nbformat.v4 import new_code_cell, new_notebook
 from test_build import Book
-from test_pretrained import HERE
+from test_pretrained import HERE, needs
 
 from plusx.panels.writer import writer
 from plusx.panels.writer.__main__ import texts
+from plusx.panels.writer.page import LAYERS, markup
 
 GIVEN = "The capital of France is"
 KEPT = 'writer(given, {(): " Paris.", ("FFN", "skip", 3): "grbl grbl", ("attention", "branch", 30): " in France."})'
@@ -258,6 +259,26 @@ def test_beside_a_kernel_torch_writes_token_by_token():
     assert seen["text"] == tokenizer.decode(wanted) != other["text"]
 
 
+@needs("gemma")
+def test_beside_a_kernel_another_net_writes_with_its_own_layers():
+    from plusx.panels.writer.live import Live
+
+    live, whole = Live("", "gemma"), dict(skip=[1] * 36, branch=[1] * 36)
+    for count in range(2):
+        seen = live.asked("", view="a", begin=GIVEN * (not count), **whole)
+    cut = live.asked("", view="b", begin=GIVEN, skip=whole["skip"], branch=[1, 1, 0] + [1] * 33)
+    assert seen["text"].startswith(" Paris") and not cut["text"].startswith(" Paris")
+
+
+def test_a_page_has_one_net_and_beside_a_kernel_there_are_two(monkeypatch, capsys):
+    writer(GIVEN, net="gemma")
+    assert markup(GIVEN, {(): ""}, layers=LAYERS["gemma"]).count('aria-label="Skip around FFN') == 18
+    for where, known in {"live": "smollm2, gemma", "static": "smollm2"}.items():
+        monkeypatch.setenv("PLUSX_EXPLORE", where)
+        with pytest.raises(ValueError, match=f"'minilm' does not write here; expected one of {known}"):
+            writer(GIVEN, net="minilm")
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
@@ -301,7 +322,7 @@ def test_beside_a_kernel_what_is_not_installed_is_named_before_93_megabytes_come
     from plusx.panels.writer.live import Live
 
     monkeypatch.setitem(sys.modules, "gguf", None)
-    monkeypatch.setattr("plusx.panels.writer.live.pretrained", lambda: pytest.fail("asked for the weights"))
+    monkeypatch.setattr("plusx.panels.writer.live.pretrained", lambda net: pytest.fail("asked for the weights"))
     with pytest.raises(ImportError, match=r'gguf.*pip install "plusx\[model\]"'):
         Live("").asked("", view="", begin="", skip=[], branch=[])
 
