@@ -229,7 +229,8 @@ def proteins(many):
     """The first of those that lack no residue: name -> text."""
     folder = Path(importlib.util.find_spec("MDAnalysisTests").origin).with_name("data") / "dssp"
     files = [path for path in sorted(folder.glob("*.pdb.gz")) if "_" not in path.name]
-    as_measured(b"".join(map(Path.read_bytes, files)), PROTEINS)
+    if (found := hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()) != PROTEINS:
+        raise ValueError(f"graphs: the proteins in {folder.name} have the sha256 {found}; expected {PROTEINS}.")
     found = {}
     for path in files:
         text = gzip.decompress(path.read_bytes()).decode()
