@@ -240,39 +240,28 @@ def test_in_a_page_the_model_writes_what_torch_writes_and_stops_when_told(open_p
     assert foreign == errors == []
 
 
-@needs_model
-def test_beside_a_kernel_torch_writes_token_by_token():
+@pytest.mark.parametrize("net", [pytest.param(net, marks=needs(net)) for net in LAYERS])
+def test_beside_a_kernel_torch_writes_token_by_token(net):
     import torch
 
     from plusx.nets.pretrained import pretrained
     from plusx.panels.writer.live import Live
 
-    model, tokenizer = pretrained()
+    model, tokenizer = pretrained(net)
     ids = tokenizer(GIVEN, return_tensors="pt").input_ids
     with torch.no_grad():
         wanted = model.generate(ids, max_new_tokens=5, do_sample=False)[0, ids.shape[1] :]
-    live, whole = Live(""), dict(skip=[1] * 60, branch=[1] * 60)
-    cut = dict(skip=[0] + [1] * 59, branch=[1] * 60)
+    live, whole = Live("", net), dict(skip=[1] * 2 * LAYERS[net], branch=[1] * 2 * LAYERS[net])
+    cut = whole | dict(skip=[0, *whole["skip"][1:]])
     for count in range(5):  # two views take turns
         seen = live.asked("", view="a", begin=GIVEN * (not count), **whole)
         other = live.asked("", view="b", begin=GIVEN * (not count), **cut)
     assert seen["text"] == tokenizer.decode(wanted) != other["text"]
 
 
-@needs("gemma")
-def test_beside_a_kernel_another_net_writes_with_its_own_layers():
-    from plusx.panels.writer.live import Live
-
-    live, whole = Live("", "gemma"), dict(skip=[1] * 36, branch=[1] * 36)
-    for count in range(2):
-        seen = live.asked("", view="a", begin=GIVEN * (not count), **whole)
-    cut = live.asked("", view="b", begin=GIVEN, skip=whole["skip"], branch=[1, 1, 0] + [1] * 33)
-    assert seen["text"].startswith(" Paris") and not cut["text"].startswith(" Paris")
-
-
 def test_a_page_has_one_net_and_beside_a_kernel_there_are_two(monkeypatch, capsys):
     writer(GIVEN, net="gemma")
-    assert markup(GIVEN, {(): ""}, layers=LAYERS["gemma"]).count('aria-label="Skip around FFN') == 18
+    assert markup(GIVEN, {(): ""}, layers=LAYERS["gemma"]).count("in each of 18 layers") == 2
     for where, known in {"live": "smollm2, gemma", "static": "smollm2"}.items():
         monkeypatch.setenv("PLUSX_EXPLORE", where)
         with pytest.raises(ValueError, match=f"'minilm' does not write here; expected one of {known}"):

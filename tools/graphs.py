@@ -28,7 +28,7 @@ from plusx.measure.sources import sources
 KEPT = Path(__file__).parents[1] / "chapters" / "data" / "graph-nets.json"
 PROTEINS = "d1b900e6ff80f68ccdfbd9dea0cdafd30430abead125b0510e25358554294c76"
 PROTOTYPES = "a1b349b062f1734f2ed248bdc117db143f0da4a9f5b43d9e14d3f2505d664f97"
-COMPUTED = "Michael J. Mehl", "Gus L. W. Hart", "Defang Duan"  # authors: nobody has measured these
+COMPUTED = "Michael J. Mehl", "Gus L. W. Hart", "Defang Duan"  # authors: nobody has measured these; codespell:ignore
 ATOMS = 4  # of a compound, in its smallest cell
 FOUND_AGAIN = ["Si", "Cu", "NaCl", "CsCl", "ZnS", "CaF2"]
 
