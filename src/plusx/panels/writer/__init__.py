@@ -33,5 +33,5 @@ def writer(prompt, texts=None, net="smollm2"):
         display(HTML(page))
     else:
         live = Live(page, net)
-        live.kept = saved(prompt, texts) if texts[()] else {}
+        live.kept = saved(prompt, texts)
         show(live)

@@ -54,5 +54,5 @@ def saved(prompt, texts):
     text = f"{prompt}{texts[()]}"
     return {
         "text/plain": f"{what} {text} {how}",
-        "text/html": f"<p><strong>{what}</strong></p>\n<p>Whole, it writes: {html.escape(text)}</p>\n<p>{how}</p>",
+        "text/html": f"<p><strong>{what}</strong></p>\n<p>{'Whole, it writes' if texts[()] else 'It goes on from'}: {html.escape(text)}</p>\n<p>{how}</p>",
     }
