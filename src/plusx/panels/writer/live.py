@@ -51,8 +51,8 @@ class Live(Panel):
 def saved(prompt, texts):
     """What a notebook's file keeps, for readers without a kernel: MIME type to content."""
     what, how = "A language model, and a switch on each of its additions.", "To switch, run the notebook up to here."
-    text = f"{prompt}{texts[()]}"
+    text, begin = f"{prompt}{texts[()]}", "Whole, it writes" if texts[()] else "It goes on from"
     return {
         "text/plain": f"{what} {text} {how}",
-        "text/html": f"<p><strong>{what}</strong></p>\n<p>{'Whole, it writes' if texts[()] else 'It goes on from'}: {html.escape(text)}</p>\n<p>{how}</p>",
+        "text/html": f"<p><strong>{what}</strong></p>\n<p>{begin}: {html.escape(text)}</p>\n<p>{how}</p>",
     }
