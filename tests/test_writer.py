@@ -13,10 +13,11 @@ from browser import ROOT, serve, soup
 from lab import NOTEBOOK, execute, jupyter_lab, run_all
 from nbformat.v4 import new_code_cell, new_notebook
 from test_build import Book
-from test_pretrained import HERE
+from test_pretrained import HERE, needs
 
 from plusx.panels.writer import writer
 from plusx.panels.writer.__main__ import texts
+from plusx.panels.writer.page import LAYERS, markup
 
 GIVEN = "The capital of France is"
 KEPT = 'writer(given, {(): " Paris.", ("FFN", "skip", 3): "grbl grbl", ("attention", "branch", 30): " in France."})'
@@ -242,23 +243,32 @@ def test_in_a_page_the_model_writes_what_torch_writes_and_stops_when_told(open_p
     assert foreign == errors == []
 
 
-@needs_model
-def test_beside_a_kernel_torch_writes_token_by_token():
+@pytest.mark.parametrize("net", [pytest.param(net, marks=needs(net)) for net in LAYERS])
+def test_beside_a_kernel_torch_writes_token_by_token(net):
     import torch
 
     from plusx.nets.pretrained import pretrained
     from plusx.panels.writer.live import Live
 
-    model, tokenizer = pretrained()
+    model, tokenizer = pretrained(net)
     ids = tokenizer(GIVEN, return_tensors="pt").input_ids
     with torch.no_grad():
         wanted = model.generate(ids, max_new_tokens=5, do_sample=False)[0, ids.shape[1] :]
-    live, whole = Live(""), dict(skip=[1] * 60, branch=[1] * 60)
-    cut = dict(skip=[0] + [1] * 59, branch=[1] * 60)
+    live, whole = Live("", net), dict(skip=[1] * 2 * LAYERS[net], branch=[1] * 2 * LAYERS[net])
+    cut = whole | dict(skip=[0, *whole["skip"][1:]])
     for count in range(5):  # two views take turns
         seen = live.asked("", view="a", begin=GIVEN * (not count), **whole)
         other = live.asked("", view="b", begin=GIVEN * (not count), **cut)
     assert seen["text"] == tokenizer.decode(wanted) != other["text"]
+
+
+def test_a_page_has_one_net_and_beside_a_kernel_there_are_two(monkeypatch, capsys):
+    writer(GIVEN, net="gemma")
+    assert markup(GIVEN, {(): ""}, layers=LAYERS["gemma"]).count("in each of 18 layers") == 2
+    for where, known in {"live": "smollm2, gemma", "static": "smollm2"}.items():
+        monkeypatch.setenv("PLUSX_EXPLORE", where)
+        with pytest.raises(ValueError, match=f"'minilm' does not write here; expected one of {known}"):
+            writer(GIVEN, net="minilm")
 
 
 @pytest.fixture(scope="module")
@@ -304,7 +314,7 @@ def test_beside_a_kernel_what_is_not_installed_is_named_before_93_megabytes_come
     from plusx.panels.writer.live import Live
 
     monkeypatch.setitem(sys.modules, "gguf", None)
-    monkeypatch.setattr("plusx.panels.writer.live.pretrained", lambda: pytest.fail("asked for the weights"))
+    monkeypatch.setattr("plusx.panels.writer.live.pretrained", lambda net: pytest.fail("asked for the weights"))
     with pytest.raises(ImportError, match=r'gguf.*pip install "plusx\[model\]"'):
         Live("").asked("", view="", begin="", skip=[], branch=[])
 

@@ -8,27 +8,30 @@ import os
 
 from ...explore.saved import show
 from .live import Live, saved
-from .page import markup
+from .page import LAYERS, markup
 
 __all__ = ["writer"]
 
 
-def writer(prompt, texts):
-    """Show the model of `plusx.nets.pretrained` with a switch on each skip and branch; it writes its likeliest words.
+def writer(prompt, texts=None, net="smollm2"):
+    """Show a model of `plusx.nets.pretrained` with a switch on each skip and branch; it writes its likeliest words.
 
     prompt: what it first goes on from. texts: what it wrote then, to be shown without the model: {(): the whole
-        model's, ("attention", "skip", 3): with that one cut, ...}.
+        model's, ("attention", "skip", 3): with that one cut, ...}. net: "smollm2", or beside a kernel "gemma".
 
-    ValueError: the whole model's text is not there.
+    ValueError: there are texts, and not the whole model's; no such net writes, or in a page that one does not.
     """
+    texts, static = texts or {(): ""}, os.environ.get("PLUSX_EXPLORE") == "static"
     if () not in texts:
         raise ValueError(f"writer: texts has {len(texts)} keys, and not (); that is what the whole model wrote.")
-    page = markup(prompt, texts)
-    if os.environ.get("PLUSX_EXPLORE") == "static":
+    if net not in (nets := ["smollm2"] if static else [*LAYERS]):
+        raise ValueError(f"writer: {net!r} does not write here; expected one of {', '.join(nets)}.")
+    page = markup(prompt, texts, layers=LAYERS[net])
+    if static:
         from IPython.display import HTML, display
 
         display(HTML(page))
     else:
-        live = Live(page)
+        live = Live(page, net)
         live.kept = saved(prompt, texts)
         show(live)

@@ -22,8 +22,8 @@ def texts() -> dict:
             codes = (1000 * high + low for high, low in zip(values["high"][0], values["low"][0]))
             text = " " + "".join(chr(int(code)) for code in codes).strip()
             found[(point["part"], kind, int(layer)) if layer else ()] = text
-    if len(found) != 1 + 2 * LAYERS:
-        raise ValueError(f"writer: {KEPT_TEXTS.name} has {len(found)} texts; expected {1 + 2 * LAYERS}.")
+    if len(found) != (expected := 1 + 2 * LAYERS["smollm2"]):
+        raise ValueError(f"writer: {KEPT_TEXTS.name} has {len(found)} texts; expected {expected}.")
     return found
 
 

@@ -21,9 +21,9 @@ class Live(Panel):
     _esm = joined(HERE / "built" / "writer-widget.js")
     _css = styles("writer")
 
-    def __init__(self, markup):
+    def __init__(self, markup, net="smollm2"):
         super().__init__(markup)
-        self.gates = None
+        self.net, self.gates = net, None
         self.views = {}  # to the tokens to be read next, what attention keeps of those before, and those written
 
     def asked(self, id, view, begin, skip, branch):
@@ -31,7 +31,7 @@ class Live(Panel):
             raise ImportError(f'{" and ".join(missing)} not installed; pip install "plusx[model]" brings it')
         from transformers import DynamicCache
 
-        model, tokenizer = pretrained()
+        model, tokenizer = pretrained(self.net)
         if not view:
             return {}
         if begin:
@@ -51,8 +51,8 @@ class Live(Panel):
 def saved(prompt, texts):
     """What a notebook's file keeps, for readers without a kernel: MIME type to content."""
     what, how = "A language model, and a switch on each of its additions.", "To switch, run the notebook up to here."
-    text = f"{prompt}{texts[()]}"
+    text, begin = f"{prompt}{texts[()]}", "Whole, it writes" if texts[()] else "It goes on from"
     return {
         "text/plain": f"{what} {text} {how}",
-        "text/html": f"<p><strong>{what}</strong></p>\n<p>Whole, it writes: {html.escape(text)}</p>\n<p>{how}</p>",
+        "text/html": f"<p><strong>{what}</strong></p>\n<p>{begin}: {html.escape(text)}</p>\n<p>{how}</p>",
     }

@@ -6,12 +6,12 @@ import json
 from ...explore.drawn import piece
 from ...explore.static import opening
 
-LAYERS = 30  # of the model
+LAYERS = {"smollm2": 30, "gemma": 18}  # of a model
 PARTS = ("attention", "FFN")
 EXAMPLE = ("attention", "skip", 5)  # what a button cuts
 
 
-def markup(prompt, texts, parts=PARTS):
+def markup(prompt, texts, parts=PARTS, layers=LAYERS["smollm2"]):
     """The HTML of a writer with all of its model whole, and what it wrote.
 
     parts: whose additions it shows. One that lacks some shows what was kept, and no more: one cut, these words.
@@ -35,18 +35,18 @@ def markup(prompt, texts, parts=PARTS):
 <progress max="1" hidden></progress></div>
 <div class="pn-row"><button type="button" class="pn-load wr-whole" hidden>Cut one skip</button>\
 <button type="button" class="wr-load" hidden>Load the model</button></div>
-{"".join(wire(part) for part in parts)}</div>
+{"".join(wire(part, layers) for part in parts)}</div>
 <script type="application/json" class="wr-setup">{data}</script>
 </div>"""
 
 
-def wire(part):
+def wire(part, layers):
     """The additions of attention, or of the FFN: one a layer."""
     pieces = "".join(
         piece(layer, {kind: (f"{part} {kind}", {layer: (True, layer)}) for kind in ("skip", "branch")}, f"{part}, ")
-        for layer in range(1, LAYERS + 1)
+        for layer in range(1, layers + 1)
     )
     return (
         f'<div class="wr-wire"><span class="wr-part">{part}</span><div class="px-diagram" data-part="{part}" '
-        f'role="group" aria-label="{part}: a skip and a branch in each of {LAYERS} layers">{pieces}</div></div>\n'
+        f'role="group" aria-label="{part}: a skip and a branch in each of {layers} layers">{pieces}</div></div>\n'
     )

@@ -7,7 +7,6 @@
 import { diagram } from "../../../explore/js/diagram.js";
 import { one, unique } from "../../../explore/js/elements.js";
 
-const LAYERS = 30;
 const MOST = 40; // tokens of a text
 const PARTS = ["attention", "FFN"];
 
@@ -163,7 +162,7 @@ export class Writer {
     if (this.busy || !engine || !field || !go) return;
     this.busy = true;
     go.textContent = "Stop";
-    const gates = (/** @type {string} */ kind) => Array.from({ length: 2 * LAYERS }, (_, at) =>
+    const gates = (/** @type {string} */ kind) => Array.from({ length: 2 * this.wires[0].whole.length }, (_, at) =>
       Number(!this.off.has(`${PARTS[at % 2]} ${kind} ${Math.floor(at / 2) + 1}`)));
     try {
       while (this.wanted) {
