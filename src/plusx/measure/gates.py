@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from .meetings import Additions
 from .search import Search, differs, owners, rows_of
 
+_TENSOR = torch.Tensor
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
 
 
@@ -41,16 +42,15 @@ class Switches(Additions):
     ValueError: gates are no tensor, not as many as places, or NaN, or make a tensor of another shape.
     """
 
-    def __init__(self, known):
-        super().__init__(known.model)
-        self.found, self.times, self.ran = known.found, known.times, known.ran
-        self.told, self.never = known.told, known.never
-        self.places = [place for place, each in self.found.items() if each.first]
+    def __init__(self, model, found, times, ran, told, never):
+        super().__init__(model)
+        self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
+        self.places = [place for place, each in found.items() if each.first]
         self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
-        self.gated = {place.line for place in self.found}
-        self.watched = {"", *self.never, *(module for module, line, _ in self.times if line in self.gated)}
+        self.gated = {place.line for place in found}
+        self.watched = {"", *never, *(module for module, line, _ in times if line in self.gated)}
         self.watched |= {owner for path in self.watched for owner in owners(path)}
-        heard = self.watched.union(*(self.ran[path] for path in self.watched))
+        heard = self.watched.union(*(ran[path] for path in self.watched))
         self.heard = {part: path for part, path in self.heard.items() if path in heard}
 
     def __repr__(self):
@@ -76,7 +76,7 @@ class Switches(Additions):
         count = len(self.places)
         self.closed = [False] * count
         for name, gates in (("skip", self.skip), ("branch", self.branch)):
-            if not isinstance(gates, torch.Tensor):
+            if not isinstance(gates, _TENSOR):
                 raise ValueError(f"switches: {name} is a {type(gates).__name__}; expected a tensor of {count} gates.")
             if gates.ndim == 0 or len(gates) != count:
                 raise ValueError(f"switches: {name} has shape {tuple(gates.shape)}; expected {count} gates, one each.")
@@ -92,6 +92,9 @@ class Switches(Additions):
         if not self.running:
             self._read()
         super().come(path)
+
+    def wants(self, here):
+        return here[1] in self.gated
 
     def meet(self, place, a, b, alpha, add):
         if place not in self.found:
@@ -210,7 +213,7 @@ def switches(model, *inputs, only=None, **named):
                 torch.set_rng_state(state)
             finally:
                 random.setstate(drawn)
-    return Switches(seen.gathered(only, scripted, nodes, output))
+    return Switches(model, *seen.gathered(only, scripted, nodes, output))
 
 
 def _check(model, inputs, named):
@@ -222,7 +225,7 @@ def _check(model, inputs, named):
     lazy = [name for name, p in model.named_parameters() if isinstance(p, torch.nn.parameter.UninitializedParameter)]
     if lazy:
         raise ValueError(f"switches: {lazy[0]} has no shape yet; run the model once before.")
-    tensors = [each for each in tree_leaves((inputs, named)) if isinstance(each, torch.Tensor)]
+    tensors = [each for each in tree_leaves((inputs, named)) if isinstance(each, _TENSOR)]
     if any(torch._C._functorch.is_functorch_wrapped_tensor(each) for each in tensors):
         raise ValueError(
             "switches: additions are found outside of vmap, grad and jvp; call switches() before, on one net."

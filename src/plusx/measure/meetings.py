@@ -13,9 +13,11 @@ from typing import NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
+_TENSOR = torch.Tensor
 # How a call adds: what it is called with -> a, b, alpha of a + alpha b. What `addmm` adds to a bias is no sum of two.
 _FORMS = {
     "add": lambda input, other, alpha=1, **_: (input, other, alpha),
+    "radd": lambda input, other: (input, other, 1),
     "sub": lambda input, other, alpha=1, **_: (input, other, -alpha),
     "subtract": lambda input, other, alpha=1, **_: (input, other, -alpha),
     "rsub": lambda input, other, alpha=1: (other, input, -alpha),
@@ -33,12 +35,12 @@ _ADDS = {  # what is called -> its form, and whether it writes into its first te
     getattr(owner, call): (form, writes)
     for name, form in _FORMS.items()
     for call, writes in ((name, False), (f"__{name}__", False), (f"{name}_", True), (f"__i{name}__", True))
-    for owner in (torch, torch.Tensor)
+    for owner in (torch, _TENSOR)
     if hasattr(owner, call)
 }
 _ADDS |= {torch.ops.aten.add: _ADDS[torch.add], torch.ops.aten.add.Tensor: _ADDS[torch.add]}
 _STACKS = {torch.stack, torch.cat, torch.concat}
-_TOTALS = {torch.sum: False, torch.mean: True, torch.Tensor.sum: False, torch.Tensor.mean: True}
+_TOTALS = {torch.sum: False, torch.mean: True, _TENSOR.sum: False, _TENSOR.mean: True}
 HEARD = {*_ADDS, *_STACKS, *_TOTALS}
 
 
@@ -57,12 +59,12 @@ class Additions(TorchFunctionMode):
 
     What that gives is the sum: `add()` is the model's own, `add(c, d)` that of others. met: how often in this run, by
     place. heard: modules -> paths. watched: some of these; torch's calls are seen in their own code alone, for each
-    that is seen takes longer. gated: the lines whose additions are told, or None for all.
+    that is seen takes longer.
     """
 
     def __init__(self, model):
         super().__init__()
-        self.model, self.plain, self.lines, self.gated = model, None, {}, None
+        self.model, self.plain, self.lines = model, None, {}
         self.heard = {
             part: path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)
         }
@@ -109,7 +111,7 @@ class Additions(TorchFunctionMode):
         if self.running:
             self.running[-1][1] = path
         else:
-            self.met = Counter()
+            self.met.clear()
         self._see(bool(self.running) and self.running[-1][0] in self.watched)
 
     def _see(self, sees):
@@ -136,12 +138,11 @@ class Additions(TorchFunctionMode):
 
         if func in _STACKS:
             return self.stack(add(), *args, **kwargs)
-        here = self.here()
-        if self.gated and here[1] not in self.gated:
+        if not self.wants(here := self.here()):
             return add()
         form, writes = _ADDS.get(func, (self.parts_of_stack, False))
         parts = form(*args, **kwargs, **({"mean": True} if _TOTALS.get(func) else {}))
-        if not parts or not all(isinstance(each, torch.Tensor) for each in parts[:2]):
+        if not parts or not all(isinstance(each, _TENSOR) for each in parts[:2]):
             return add()
         self.met[here] += 1
         return self.meet(Place(*here, self.met[here]), *parts, add)
@@ -156,6 +157,9 @@ class Additions(TorchFunctionMode):
             self.lines[at] = f"{Path(code.co_filename).name}:{frame.f_lineno}", code
         path, after = self.running[-1]
         return path, self.lines[at][0], after
+
+    def wants(self, here):
+        return True
 
     def stack(self, out, tensors, dim=0, **_):
         if out.shape[dim] == len(tensors) > 1:

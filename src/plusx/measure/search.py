@@ -12,8 +12,9 @@ from torch.utils._pytree import tree_leaves
 from .meetings import HEARD, Additions, Place
 from .ways import Verdict, Vertex, Ways, blends
 
-_ZEROS = {torch.zeros, torch.zeros_like, torch.Tensor.new_zeros}
-_SETTER = type(torch.Tensor.requires_grad.__set__)
+_TENSOR = torch.Tensor
+_ZEROS = {torch.zeros, torch.zeros_like, _TENSOR.new_zeros}
+_SETTER = type(_TENSOR.requires_grad.__set__)
 
 
 class Found(NamedTuple):
@@ -51,15 +52,15 @@ class Search(Additions):
 
     def leave(self, path, output):
         for each in output if isinstance(output, tuple) else (output,):
-            if isinstance(each, torch.Tensor) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
+            if isinstance(each, _TENSOR) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
                 self.told.append((path, "", f"{each.grad_fn.name()[:-8]}, an autograd function, is not seen into"))
-        self.times = self.met
+        self.times = self.met.copy()
         super().leave(path, output)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if type(func) is _SETTER and func.__self__ is torch.Tensor.requires_grad:
+        if type(func) is _SETTER and func.__self__ is _TENSOR.requires_grad:
             return None  # a model that asks for gradients of its input: they are recorded anyway
-        if func in _ZEROS and self.constants:
+        if func in _ZEROS and self.constants and torch.is_grad_enabled():
             out = func(*args, **kwargs or {})
             if not differs(out):
                 return out
@@ -70,7 +71,7 @@ class Search(Additions):
         return super().__torch_function__(func, types, args, kwargs)
 
     def _tell_of_both(self, why, *given):
-        ends = [self.ways.vertex(each) for each in given if isinstance(each, torch.Tensor) and each.requires_grad]
+        ends = [self.ways.vertex(each) for each in given if isinstance(each, _TENSOR) and each.requires_grad]
         if len(ends) == 2:
             verdict = self.ways.told(*ends)
             if verdict.stream is not None and verdict.why is None:
@@ -94,7 +95,7 @@ class Search(Additions):
         total = add()
         if both:
             verdict = self.ways.told(*ends, alike)
-            if verdict.stream == 1 and alpha < 0:
+            if verdict.stream == 1 and verdict.why is None and alpha < 0:
                 verdict = verdict._replace(why="the stream is taken away")
             ends = ends[::-1] if verdict.stream else ends
             self.seen.append(Seen(place, verdict, *ends, self.ways.sum(total, *ends)))
@@ -105,30 +106,30 @@ class Search(Additions):
         return total
 
     def gathered(self, only, scripted, nodes, output):
-        """Itself, with what `Switches` is made of: found, times, ran, told, never."""
+        """What `Switches` is made of: found, times, ran, told, never."""
         for each in tree_leaves(output):
-            if isinstance(each, torch.Tensor) and each.requires_grad:
+            if isinstance(each, _TENSOR) and each.requires_grad:
                 self.ways.vertex(each)
         taken, told = self._taken(only)
-        self.found, begun = {}, {}  # of a sum that goes on, as of parallel convolutions, the number of its gate
+        found, begun = {}, {}  # of a sum that goes on, as of parallel convolutions, the number of its gate
         for each in taken:
             gate = begun.get(each.stream) if each.verdict.linear and only is None else None
-            count = sum(one.first for one in self.found.values())
-            self.found[each.place] = Found(count if gate is None else gate, each.verdict.stream, gate is None)
+            count = sum(one.first for one in found.values())
+            found[each.place] = Found(count if gate is None else gate, each.verdict.stream, gate is None)
             if gate is not None or (each.verdict.gains and each.verdict.linear):
-                begun[each.total] = self.found[each.place].gate
+                begun[each.total] = found[each.place].gate
+        told = [*self.told, *told, *((path, "", "scripted, is not seen into") for path in scripted)]
         idle = {owner for name in nodes for owner in owners(name)}.difference(*self.ran.values())
         idle -= {owner for name, node in nodes.items() if node in self.ways.at for owner in owners(name)}
-        self.never = sorted(path for path in idle if path and path.rpartition(".")[0] not in idle)
-        self.told += told + [(path, "", "scripted, is not seen into") for path in scripted]
-        self.told += [(path, "", "has weights and never ran") for path in self.never]
-        if not self.found:
+        never = sorted(path for path in idle if path and path.rpartition(".")[0] not in idle)
+        told += [(path, "", "has weights and never ran") for path in never]
+        if not found:
             raise ValueError(
                 f"switches: no residual addition in {type(self.model).__name__}. In none of {self.times.total()} "
                 "additions of two tensors was one a stream and the other made of it by mixing. Is its addition fused "
-                f"or the sum of a stack, or its forward without gradients?{rows_of(self.told)}"
+                f"or the sum of a stack, or its forward without gradients?{rows_of(told)}"
             )
-        return self
+        return found, self.times, self.ran, told, never
 
     def _taken(self, only):
         """Of what was seen the residual additions, and why the others are none."""

@@ -34,16 +34,16 @@ def _kinds(name):
 class Vertex:
     """A node of autograd, or one output of it, with a larger number than what it comes from.
 
-    before: that, without weights where data comes along. weighs: weights come along. bare: of weights and constants
-    alone; fixed: also where words or places look up in them.
+    before: that, without weights where data comes along. left: the same, with weights, behind all but additions.
+    bare: of weights and constants alone; fixed: also where words or places look up in them. weighs: weights come along.
     """
 
-    __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "fixed"
+    __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "fixed", "left"
 
-    def __init__(self, number, kinds, before, mixes=False, weighs=False, bare=False):
+    def __init__(self, number, kinds, before, mixes=False, weighs=False, bare=False, left=()):
         self.number, self.kinds, self.before, self.mixes = number, kinds, before, mixes
-        self.weighs, self.bare = weighs, bare
-        self.fixed = bare or "looks up" in kinds
+        self.weighs, self.bare, self.left = weighs, bare, {*left, *before}
+        self.fixed = bare or not mixes and (all(each.fixed for each in before) if before else "looks up" in kinds)
 
     def root(self):
         """Back from here as long as it is made of one alone, unmixed."""
@@ -97,7 +97,9 @@ class Ways:
 
     def sum(self, total, *ends):
         """The vertex of a + b, however the model computed it."""
-        self._add(get_gradient_edge(total).node, "Add", ends)
+        node = get_gradient_edge(total).node
+        if node not in self.at:
+            self._add(node, "Add", ends)
         return self.vertex(total)
 
     def _output(self, node, output):
@@ -126,16 +128,18 @@ class Ways:
         bare = node in self.weights or bool(before and not data)
         if bare and before and (mixes or "looks up" in kinds):
             bare, data = False, () if "looks up" in kinds else before
-        more = dict(mixes=mixes and not bare, weighs=len(data) < len(before), bare=bare)
+        left = () if "adds" in kinds else before
+        more = dict(mixes=mixes and not bare, weighs=len(data) < len(before), bare=bare, left=left)
         self._made(node, kinds, before if bare else data, **more)
 
     def told(self, a, b, alike=True):
         """The verdict on a + b, two vertices. alike: they have one shape."""
+        if a.bare or b.bare:
+            return Verdict() if a.bare and b.bare else _told_of_constant(a, b)
         marks, own = _apart(a, b)
         ways = [_way(end, side, marks) for end, side in zip((a, b), own)]
         if None in ways:
-            told = blends([*own[0], *own[1]]) and not (a.bare or b.bare)
-            return Verdict(why="nothing that both come from" if told else None)
+            return Verdict(why="nothing that both come from" if blends([*own[0], *own[1]]) else None)
         if ways[0][::2] == ways[1][::2]:
             return Verdict(why="neither way back to what both come from is the shorter")
         stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
@@ -143,7 +147,7 @@ class Ways:
         behind = [each for each, mark in marks.items() if mark & (2 - stream)]
         branch = _made_of({common, common.root()}, behind) - {each for each in behind if marks[each] == 3}
         entries = [each.kinds for each in branch if common in each.before]
-        ends = [*entries, way[0].kinds] if way else []
+        ends = [*entries, way[0].kinds] if way and entries else []
         parts = bool(ends) and all("is part" in each for each in ends)
         why, gains = None, not mixed and any(each.weighs for each in way)
         if not blends(branch):
@@ -157,11 +161,24 @@ class Ways:
         return Verdict(stream, why, bool(mixed) or parts, changed, gains, branch, common, not bends(branch))
 
 
-def _made_of(common, vertices):
+def _told_of_constant(a, b):
+    """The same where one operand is made of weights and constants alone, as queries are, or a bias."""
+    stream = int(b.bare)
+    start, *todo = (b, a) if stream else (a, b)
+    behind = set(todo)
+    while todo:
+        new = todo.pop().left - behind
+        behind |= new
+        todo += new
+    branch = _made_of({start}, behind, "left")
+    return Verdict(stream, branch=branch, common=start) if blends(branch) else Verdict()
+
+
+def _made_of(common, vertices, before="before"):
     """Those of these vertices that come from what is common."""
     made = set()
     for vertex in sorted(vertices, key=lambda each: each.number):
-        if any(each in common or each in made for each in vertex.before):
+        if vertex not in common and any(each in common or each in made for each in getattr(vertex, before)):
             made.add(vertex)
     return frozenset(made)
 

@@ -98,7 +98,8 @@ def _shown(picture):
 
     picture = Image.fromarray(np.asarray(picture))
     half = min(picture.size) * 7 / 16
-    box = [side / 2 + way * half for way in (-1, 1) for side in picture.size]
+    across, down = (side / 2 for side in picture.size)
+    box = (across - half, down - half, across + half, down + half)
     small = np.array(picture.resize((224, 224), Image.BICUBIC, box=box), dtype=np.float32)
     return (torch.from_numpy(small).permute(2, 0, 1)[None] - 127) / 128
 
@@ -160,10 +161,14 @@ def faces(file):
     net, raw = DlibFaces(), file.read_bytes()
     found = [_numbers(raw, tag.end(), tag[0] == b"fc_2") for tag in re.finditer(rb"con_4|affine_|fc_2", raw)]
     parts = [part for part in net.modules() if isinstance(part, nn.Conv2d | Gains | nn.Linear)]
-    for part, numbers in zip(parts, found, strict=True):  # a convolution's weights come before its biases
-        if isinstance(part, nn.Linear):
-            numbers = numbers.view(256, 128).T.flatten()
-        nn.utils.vector_to_parameters(numbers, part.parameters())
+    with torch.no_grad():
+        for part, numbers in zip(parts, found, strict=True):
+            if isinstance(part, nn.Linear):
+                part.weight.copy_(numbers.view(256, 128).T)
+            else:
+                wanted = list(part.parameters())  # a convolution's weights come before its biases
+                for p, given in zip(wanted, numbers.split([p.numel() for p in wanted])):
+                    p.copy_(given.view_as(p))
     return net.float().eval(), lambda face: torch.from_numpy(np.array(face, dtype=np.float32)).permute(2, 0, 1)[None]
 
 
