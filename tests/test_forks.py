@@ -290,18 +290,6 @@ def test_ask_leaves_the_buffers_of_a_net_in_training_and_says_that_cuts_run_alon
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
 
 
-def test_an_error_of_who_looks_at_a_pass_is_not_taken_for_the_models():
-    model, given, *_ = net_of("mixer")
-    gates = switches(model, given)
-
-    def look(rows, at, what, seen):
-        return len(rows) == 1 or seen[len(seen)]
-
-    with pytest.raises(IndexError, match="out of bounds"):
-        losses(gates, lambda: model(given)[0].square().mean(), [(0, "skip"), (1, "branch")], look)
-    assert not hooks(model) and not any("forward" in vars(part) for part in model.modules())
-
-
 def test_a_pass_holds_no_more_cuts_than_its_room():
     model, given, count, _ = net_of("Llama")
     gates = switches(model, given)

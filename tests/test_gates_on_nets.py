@@ -262,7 +262,10 @@ TESTED |= {
             ),
             (IDS,),
             4,
-            {2: writer(f"encoder.block.1.layer.0.{part}SelfAttention", "encoder.block.1")},
+            {
+                2 * at: writer(f"encoder.block.{at}.layer.0.{part}SelfAttention", f"encoder.block.{at}")
+                for at in range(2)
+            },
         )
         for name, part in (("local", "Local"), ("transient-global", "TransientGlobal"))
     },
