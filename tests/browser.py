@@ -122,8 +122,8 @@ def soup(path):
 
 
 def address(page):
-    """Where the page says it is; Playwright's own `page.url` learns of a new fragment a little later."""
-    return page.evaluate("location.href")
+    """Where the page says it is, after what it has put off; Playwright's own `page.url` learns of it a little later."""
+    return page.evaluate("new Promise((done) => setTimeout(() => done(location.href)))")
 
 
 # Chromium's: to plotly, on how fast it reads its own canvas, and on the book's type that a first page's fetch has kept.
