@@ -112,7 +112,7 @@ def test_a_chapter_opened_alone_fetches_the_book_and_runs(moved, colab, tmp_path
     assert told
     for text in told:
         assert text in ran.stdout
-    again = colab(moved / "chapters" / "relatives.ipynb")  # the book is there already
+    again = colab(moved / "chapters" / "10-attention-mixes.ipynb")  # the book is there already
     assert again.returncode == 0 and again.stdout.startswith("widgets allowed\n")
 
 

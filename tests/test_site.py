@@ -43,11 +43,11 @@ OWN = ".plusx-explore:not(.px-scene *)"  # the page's explorers; those of an ess
 DECODED = f"[...document.querySelectorAll('{OWN} fieldset')].every(e => !e.disabled)"
 
 
-def ready(page, which=OWN):
-    """Every explorer of the page decoded, and drawn, or only some, as if a pointer had come near."""
+def ready(page):
+    """Every explorer of the page decoded, and drawn as if a pointer had come near."""
     page.wait_for_function(DECODED)
-    page.locator(which).evaluate_all("all => all.forEach((e) => e.dispatchEvent(new Event('pointerenter')))")
-    page.wait_for_function(f"[...document.querySelectorAll('{which}')].every(e => e.classList.contains('px-live'))")
+    page.locator(OWN).evaluate_all("all => all.forEach((e) => e.dispatchEvent(new Event('pointerenter')))")
+    page.wait_for_function(f"[...document.querySelectorAll('{OWN}')].every(e => e.classList.contains('px-live'))")
 
 
 def in_lab(page):
@@ -442,7 +442,7 @@ def apart(place):
 NUMBER = r"-?\d*\.?\d+(?:e-?\d+)?"
 
 
-def assert_drawn_as_fresh(page, which=".plusx-explore"):
+def assert_drawn_as_fresh(page):
     """Each picture is what a page draws that opens the links of these states before it has drawn anything."""
     url = address(page).split("#")[0]
     with urllib.request.urlopen(url) as answer:
@@ -451,7 +451,7 @@ def assert_drawn_as_fresh(page, which=".plusx-explore"):
     loads = re.findall(rf"<link [^>]*rel=.stylesheet.[^>]*>|{scripts}", text)
     theme = page.evaluate("document.documentElement.dataset.theme")
     body = ""
-    for root in page.locator(which).all():
+    for root in explorers(page):
         start = text.index(f'<div class="plusx-explore" id="{root.get_attribute("id")}"')
         fragment = text[start : text.index("</script>\n</div>", start)] + "</script></div>"
         # Its box depends on what stands around it.
@@ -465,7 +465,7 @@ def assert_drawn_as_fresh(page, which=".plusx-explore"):
     fresh.route("**/plotly-*", lambda route: held.append(route))  # or the first states would be drawn
     fresh.goto(f"{url.rsplit('/', 1)[0]}/alone.html")
     fresh.wait_for_function(DECODED)
-    for root in page.locator(which).all():
+    for root in explorers(page):
         fresh.evaluate("""link => new Promise((done) => {
             addEventListener('hashchange', () => setTimeout(done), { once: true });
             location.hash = link; })""", root.locator(".px-link").get_attribute("href"))  # fmt: skip
@@ -475,7 +475,7 @@ def assert_drawn_as_fresh(page, which=".plusx-explore"):
         route.continue_()
     ready(fresh)
     settle(fresh)
-    for one, other in zip(page.locator(which).all(), explorers(fresh), strict=True):
+    for one, other in zip(explorers(page), explorers(fresh), strict=True):
         assert_alike(picture(one), picture(other), other.locator(".px-link").get_attribute("href"))
     fresh.close()
 
@@ -507,9 +507,8 @@ def test_what_only_moves_is_not_drawn_anew(site_url, open_page, place, explorer)
     """plotly's full redraw takes twice to three times as long as a toggle should."""
     page, _, errors = open_page(f"{site_url}/chapters/{place}.html")
     in_lab(page)
-    which = f"#explore-{explorer}"
-    ready(page, which)
-    root = page.locator(which)
+    ready(page)
+    root = page.locator(f"#explore-{explorer}")
     press_until_changed(page, root, picture(root)["words"])  # from now on there is a ghost to move
     page.evaluate("""() => {
         const { react } = Plotly;
@@ -525,7 +524,7 @@ def test_what_only_moves_is_not_drawn_anew(site_url, open_page, place, explorer)
             seen.append(picture(root)["shapes"])
         assert any(shapes != seen[0] for shapes in seen), kind
     assert page.evaluate("window.redrawn") == 0
-    assert_drawn_as_fresh(page, which)
+    assert_drawn_as_fresh(page)
     assert errors == []
 
 
