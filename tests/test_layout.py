@@ -112,6 +112,7 @@ SHEETS = [*(ROOT / "site" / "features").rglob("*.css"), *(ROOT / "src" / "plusx"
 # Beside elements that carry a name of ours, whose first letters are these: what a feature is there to change.
 OURS = r"[.#][\w-]*(?:px|pn|ln|pg|wr|plusx)-|class\^=.?plusx-|data-drawn"
 THEIRS = {
+    "essay": r"^ body\[data-essay\]",  # the first page alone has it
     "reading": r"\.cell|btn-reading",
     "stage": r"\.full-width|\.bd-sidebar-secondary\.hide",
     "finding": "#pst-search-dialog",
