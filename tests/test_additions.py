@@ -104,6 +104,28 @@ def injected(self, x):
     return x
 
 
+def of_atoms_and_bonds(self, atoms, bonds):
+    atoms, bonds = self.atoms(atoms), self.bonds(bonds)
+    for f, g in zip(self.fs, self.gs):
+        atoms = f(torch.cat([atoms, bonds[:4]], 1)) + atoms
+        bonds = g(torch.cat([bonds, atoms[:1].expand(5, 8)], 1)) + bonds
+    return atoms, bonds
+
+
+def test_a_stream_that_begins_in_the_branch_of_another_has_its_first_addition_too():
+    """As CHGNet has them (2302.14231, Methods): atoms from an embedding, and bonds that read what atoms have become."""
+    parts = {name: nn.ModuleList([nn.Sequential(nn.Linear(16, 8), mlp()) for _ in range(2)]) for name in ("fs", "gs")}
+    model = made(lambda: Net(of_atoms_and_bonds, atoms=nn.Embedding(4, 8), bonds=nn.Linear(8, 8), **parts))
+    given = torch.arange(4), X[0]
+    gates = switches(model, *given)
+    assert [place.after for place in gates.places] == ["fs.0", "gs.0", "fs.1", "gs.1"]
+    atoms, bonds = model.atoms(given[0]), model.bonds(given[1])
+    for at, (f, g) in enumerate(zip(model.fs, model.gs)):
+        atoms = f(torch.cat([atoms, bonds[:4]], 1)) + (atoms if at else 0)
+        bonds = g(torch.cat([bonds, atoms[:1].expand(5, 8)], 1)) + bonds
+    torch.testing.assert_close(cut(gates, model, *given, skip=0), (atoms, bonds))
+
+
 def test_what_goes_into_a_branch_beside_the_stream_is_none():
     model = made(lambda: Net(injected, p=nn.Linear(8, 8), fs=nn.ModuleList([mlp() for _ in range(3)])))
     gates = switches(model, X)

@@ -138,7 +138,7 @@ class Search(Additions):
         for vertex in self.ways.at.values():
             for each in vertex.before:
                 uses[each].add(vertex)
-        taken, told = [], []
+        taken, told, goes_on = [], [], set()  # where their streams come from: a sum that is there is of a stream's own
         for each in reversed(self.seen):
             verdict, why = each.verdict, each.verdict.why
             for other in taken if only is None and why is None and verdict.stream is not None else ():
@@ -150,11 +150,13 @@ class Search(Additions):
                 elif not blends(verdict.branch & around.branch) or uses[each.branch] - around.branch:
                     why = f"what the branch in {line} begins with"
                 elif verdict.changed or (
-                    (verdict.doubtful or verdict.common.fixed) and root not in sums | {other.stream.root()}
+                    (verdict.doubtful or (verdict.common.fixed and each.total not in goes_on))
+                    and root not in sums | {other.stream.root()}
                 ):
                     why = f"inside the branch in {line}, beside its stream"
             if verdict.stream is not None and (why is None if only is None else only(each.place)):
                 taken.append(each)
+                goes_on.add(each.stream.root())
                 continue
             sums.discard(each.total)
             if why or verdict.stream is not None:
