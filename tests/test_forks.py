@@ -1,5 +1,7 @@
 """plusx.measure.forks: many cuts in one pass are the nets that were cut by hand, whatever kind of net it is."""
 
+import contextlib
+
 import pytest
 import torch
 import transformers
@@ -321,6 +323,32 @@ def test_ask_leaves_the_buffers_of_a_net_in_training_and_says_that_cuts_run_alon
     with pytest.warns(UserWarning, match="ask: Normed: 6 cuts in a run each, for it takes no batch that grows"):
         ask(switches(model, FLAT.double()), lambda: model(FLAT.double())[0].square().mean())
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
+
+
+class Careful(nn.Module):
+    """A model that goes on whatever happens inside it."""
+
+    def __init__(self):
+        super().__init__()
+        self.mixer = Mixer()
+
+    def forward(self, x):
+        with contextlib.suppress(Exception):
+            return self.mixer(x)
+        return (0 * x,)
+
+
+@pytest.mark.parametrize("make", [Mixer, Careful])
+def test_an_error_of_who_looks_at_a_pass_is_not_taken_for_the_models(make):
+    model, given = make().double(), SETS.double()
+    gates = switches(model, given)
+
+    def look(rows, at, what, seen):
+        return len(rows) == 1 or seen[len(seen)]
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        losses(gates, lambda: model(given)[0].square().mean(), [(0, "skip"), (1, "branch")], look)
+    assert not hooks(model) and not any("forward" in vars(part) for part in model.modules())
 
 
 def test_a_pass_holds_no_more_cuts_than_its_room():
