@@ -104,6 +104,61 @@ def injected(self, x):
     return x
 
 
+def of_atoms_and_bonds(self, atoms, bonds):
+    atoms, bonds = self.atoms(atoms), self.bonds(bonds)
+    for f, g in zip(self.fs, self.gs):
+        atoms = f(torch.cat([atoms, bonds[:4]], 1)) + atoms
+        bonds = g(torch.cat([bonds, atoms[:1].expand(5, 8)], 1)) + bonds
+    return atoms, bonds
+
+
+def test_a_stream_that_begins_in_the_branch_of_another_has_its_first_addition_too():
+    """As CHGNet has them (2302.14231, Methods): atoms from an embedding, and bonds that read what atoms have become."""
+    parts = {name: nn.ModuleList([nn.Sequential(nn.Linear(16, 8), mlp()) for _ in range(2)]) for name in ("fs", "gs")}
+    model = made(lambda: Net(of_atoms_and_bonds, atoms=nn.Embedding(4, 8), bonds=nn.Linear(8, 8), **parts))
+    given = torch.arange(4), X[0]
+    gates = switches(model, *given)
+    assert [place.after for place in gates.places] == ["fs.0", "gs.0", "fs.1", "gs.1"]
+    atoms, bonds = model.atoms(given[0]), model.bonds(given[1])
+    for at, (f, g) in enumerate(zip(model.fs, model.gs)):
+        atoms = f(torch.cat([atoms, bonds[:4]], 1)) + (atoms if at else 0)
+        bonds = g(torch.cat([bonds, atoms[:1].expand(5, 8)], 1)) + bonds
+    torch.testing.assert_close(cut(gates, model, *given, skip=0), (atoms, bonds))
+
+
+# How a branch reads its own stream and others.
+READS = {
+    "laid beside": lambda f, *streams: f(torch.cat(streams, -1)),
+    "added": lambda f, own, *others: f(sum(others, own)),
+    "multiplied": lambda f, own, *others: f(own) * torch.sigmoid(sum(others)),
+}
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("streams", [2, 3])
+@pytest.mark.parametrize("given_back", ["all", "the last"])
+def test_streams_that_read_each_other_have_each_addition(reads, streams, given_back):
+    def run(self, x, branches=True):
+        states = [start(x) for start in self.starts]
+        for at, fs in enumerate(self.fs):
+            for which, f in enumerate(fs):
+                read = READS[reads](f, states[which], *states[:which], *states[which + 1 :])
+                states[which] = states[which] + read * (branches or (at, which) != (1, 0))
+        return torch.cat(states, -1) if given_back == "all" else torch.tanh(states[-1])
+
+    width = 8 * streams if reads == "laid beside" else 8
+    parts = dict(starts=nn.ModuleList(nn.Linear(8, 8) for _ in range(streams)))
+    parts["fs"] = nn.ModuleList(
+        nn.ModuleList(nn.Sequential(nn.Linear(width, 8), mlp()) for _ in range(streams)) for _ in range(3)
+    )
+    model = made(lambda: Net(run, **parts))
+    gates = switches(model, X)
+    wanted = [f"fs.{at}.{which}" for at in range(3) for which in range(streams)]
+    found = [place.after for place in gates.places if place.line == gates.places[0].line]
+    assert found == wanted and (given_back == "the last" or len(gates.places) == len(wanted)), gates
+    torch.testing.assert_close(cut(gates, model, X, branch=streams), run(model, X, branches=False))
+
+
 def test_what_goes_into_a_branch_beside_the_stream_is_none():
     model = made(lambda: Net(injected, p=nn.Linear(8, 8), fs=nn.ModuleList([mlp() for _ in range(3)])))
     gates = switches(model, X)

@@ -1,9 +1,11 @@
 """plusx.measure.forks: many cuts in one pass are the nets that were cut by hand, whatever kind of net it is."""
 
+import contextlib
+
 import pytest
 import torch
 import transformers
-from test_gates import ENDS, IMAGES, MODELS, SMALL, TOKENS, hooks, made
+from test_gates import ENDS, IMAGES, MODELS, SMALL, TOKENS, hooks, made, named, spelled
 from test_gates_on_nets import AUDITED, LIBRARIES, answer, kind, of
 from test_gates_on_nets import made as built
 from torch import nn
@@ -13,30 +15,50 @@ from plusx.measure import ask, switches
 from plusx.measure.forks import losses
 
 STAGES = dict(image_size=32, num_channels=3, depths=[1, 2])
-# More of `transformers`: the class, its size, an input, and how many additions it has.
+# More of `transformers`: the class, its size, an input, and its additions as `named` has them.
 OTHERS = {
     "Gemma3Text": (  # a norm before and behind each branch
         "Gemma3ForCausalLM",
         SMALL | ENDS | dict(num_key_value_heads=1, head_dim=16, sliding_window=4),
         TOKENS,
-        6,
+        "model.layers.{0,1,2}.post_{attention,feedforward}_layernorm",
     ),
-    "Swin": ("SwinModel", STAGES | dict(patch_size=2, embed_dim=8, num_heads=[1, 2], window_size=4), IMAGES, 6),
-    "ConvNext": ("ConvNextModel", dict(num_stages=2, hidden_sizes=[8, 16], depths=[1, 2], image_size=32), IMAGES, 3),
+    "Swin": (
+        "SwinModel",
+        STAGES | dict(patch_size=2, embed_dim=8, num_heads=[1, 2], window_size=4),
+        IMAGES,
+        "encoder.layers.{0.blocks.0,1.blocks.0,1.blocks.1}.{drop_path,dropout}",
+    ),
+    "ConvNext": (
+        "ConvNextModel",
+        dict(num_stages=2, hidden_sizes=[8, 16], depths=[1, 2], image_size=32),
+        IMAGES,
+        "encoder.stages.{0.layers.0,1.layers.0,1.layers.1}.drop_path",
+    ),
     "OPT": (
         "OPTForCausalLM",
         dict(vocab_size=50, hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=2) | ENDS,
         TOKENS,
-        4,
+        "model.decoder.layers.{0,1}.{self_attn,fc2}",
     ),
-    "Dinov2": ("Dinov2Model", SMALL | dict(image_size=32, patch_size=8), IMAGES, 6),
+    "Dinov2": (
+        "Dinov2Model",
+        SMALL | dict(image_size=32, patch_size=8),
+        IMAGES,
+        "encoder.layer.{0,1,2}.drop_path{,#2}",
+    ),
     "RegNet": (
         "RegNetModel",
         dict(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 2], groups_width=4, layer_type="x"),
         IMAGES,
-        3,
+        "encoder.stages.{0.layers.0,1.layers.0,1.layers.1}.shortcut",
     ),
-    "Cohere": ("CohereForCausalLM", SMALL | ENDS | dict(num_key_value_heads=2), TOKENS, 6),
+    "Cohere": (
+        "CohereForCausalLM",
+        SMALL | ENDS | dict(num_key_value_heads=2),
+        TOKENS,
+        "model.layers.{0,1,2}.mlp{,#2}",
+    ),
 }
 FIXED = ["OPT"]  # which takes its batch from the tokens
 
@@ -142,18 +164,23 @@ class Maps(nn.Module):
 
 RANDOM = torch.Generator().manual_seed(0)
 FLAT, SETS = torch.randn(6, 8, generator=RANDOM), torch.randn(4, 5, 8, generator=RANDOM)
-# By hand: the class, an input, how many additions, and whether it takes a batch that grows.
+# By hand: the class, an input, its additions as `named` has them, and whether it takes a batch that grows.
 BY_HAND = {
-    "T5, both": (lambda: Both().eval(), TOKENS, 10, True),
-    "graph": (Graph, FLAT, 3, False),
-    "mixer": (Mixer, SETS, 4, True),
-    "unet": (UNet, IMAGES, 4, True),
-    "loop": (Recurrent, FLAT, 3, True),
-    "parallel maps": (Maps, SETS, 3, True),
-    "batch norm": (lambda: Normed().eval(), FLAT, 3, True),
-    "batch norm in training": (Normed, FLAT, 3, False),
-    "dropout": (lambda: nn.Sequential(*[DropBlock() for _ in range(3)], Tuple()), FLAT, 3, False),
-    "torch's layers": (lambda: nn.Sequential(layers(), Tuple()).eval(), SETS, 4, True),
+    "T5, both": (
+        lambda: Both().eval(),
+        TOKENS,
+        "t5.encoder.block.{0,1}.layer.{0,1}.dropout t5.decoder.block.{0,1}.layer.{0,1,2}.dropout",
+        True,
+    ),
+    "graph": (Graph, FLAT, "own.{0,1,2}#2", False),
+    "mixer": (Mixer, SETS, "parts.{0,1,2,3}", True),
+    "unet": (UNet, IMAGES, "blocks.{0,1,2,3}", True),
+    "loop": (Recurrent, FLAT, "linear{,#2,#3}", True),
+    "parallel maps": (Maps, SETS, "maps.{0,2,4}", True),
+    "batch norm": (lambda: Normed().eval(), FLAT, "blocks.{0,1,2}", True),
+    "batch norm in training": (Normed, FLAT, "blocks.{0,1,2}", False),
+    "dropout": (lambda: nn.Sequential(*[DropBlock() for _ in range(3)], Tuple()), FLAT, "{0,1,2}.drop", False),
+    "torch's layers": (lambda: nn.Sequential(layers(), Tuple()).eval(), SETS, "0.layers.{0,1}.dropout{1,2}", True),
 }
 
 
@@ -181,20 +208,20 @@ def net_of(kind):
     with torch.random.fork_rng([]):
         torch.manual_seed(0)
         if kind in BY_HAND:
-            make, given, count, grows = BY_HAND[kind]
+            make, given, names, grows = BY_HAND[kind]
             given = given.double() if given.is_floating_point() else given
-            return make().double(), given, count, grows
+            return make().double(), given, names, grows
         if kind in OTHERS:
-            name, settings, given, count = OTHERS[kind]
+            name, settings, given, names = OTHERS[kind]
             config = getattr(transformers, f"{kind}Config")(**settings)
             model = getattr(transformers, name)(config).eval()
         else:
-            model, given, count = made(kind), *MODELS[kind][2:4]
+            model, given, names = made(kind), *MODELS[kind][2:4]
         for weights in model.parameters():
             weights.data += 0.1 * torch.randn_like(weights)
     if kind != "Mixtral":  # whose experts take no other numbers
         model.double()
-    return model, given.double() if given.is_floating_point() else given, count, kind not in FIXED
+    return model, given.double() if given.is_floating_point() else given, names, kind not in FIXED
 
 
 def by_hand(gates, loss, at, kind):
@@ -208,14 +235,14 @@ def by_hand(gates, loss, at, kind):
 
 @pytest.mark.parametrize("kind", [*MODELS, *OTHERS, *BY_HAND])
 def test_cuts_in_one_pass_are_the_nets_that_were_cut_by_hand(kind):
-    model, given, count, grows = net_of(kind)
+    model, given, names, grows = net_of(kind)
     gates = switches(model, given)
-    assert len(gates.places) == count
+    assert named(gates) == spelled(names)
 
     def loss():
         return (model(given)[0] * 1.5).sin().square().mean()
 
-    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    cuts = [(at, part) for at in range(len(gates.places)) for part in ("skip", "branch")]
     found, said = losses(gates, loss, cuts)
     assert ("in a run each" in said) != grows, said
     wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)
@@ -225,19 +252,27 @@ def test_cuts_in_one_pass_are_the_nets_that_were_cut_by_hand(kind):
     assert (wanted - whole).abs().min() > 1e-9  # each cut is one
 
 
-# Of more fields: the net, its inputs, how many additions; those of other libraries are for the audit.
+# Of more fields: the net, its inputs, its additions; those of other libraries are for the audit.
 SCALED = dict(expand_ratios=[1, 2], num_block_repeats=[1, 3], depthwise_padding=[], width_coefficient=1.0)
 SCALED |= dict(in_channels=[32, 16], out_channels=[16, 16], strides=[1, 1], kernel_sizes=[3, 3], hidden_dim=1280)
-EFFICIENT = kind("EfficientNetModel", image_size=32, depth_coefficient=1.0, **SCALED), (IMAGES.double(),), 2
+EFFICIENT = (
+    kind("EfficientNetModel", image_size=32, depth_coefficient=1.0, **SCALED),
+    (IMAGES.double(),),
+    "encoder.blocks.{2,3}.projection.dropout",
+)
 DOWN, UP = ("DownBlock2D", "AttnDownBlock2D"), ("AttnUpBlock2D", "UpBlock2D")
 WIDTHS = dict(sample_size=16, layers_per_block=1, block_out_channels=(8, 16), norm_num_groups=4, attention_head_dim=8)
 DIFFUSED = of(
     "diffusers", "UNet2DModel", in_channels=3, out_channels=3, down_block_types=DOWN, up_block_types=UP, **WIDTHS
 )
+UNET = "down_blocks.0.resnets.0.conv2 down_blocks.1.{resnets.0.conv_shortcut,attentions.0.to_out.1} "
+UNET += "mid_block.{resnets.0.conv2,attentions.0.to_out.1,resnets.1.conv2} "
+UNET += "up_blocks.0.{resnets.0.conv_shortcut,attentions.0.to_out.1,resnets.1.conv_shortcut,attentions.1.to_out.1} "
+UNET += "up_blocks.1.resnets.{0,1}.conv_shortcut"
 FIELDS = {
     "EfficientNet": EFFICIENT,
     "a conformer": AUDITED["a conformer"][:3],
-    "UNet": (DIFFUSED, (IMAGES[:, :, :16, :16].double(), torch.tensor([1, 2])), 12),
+    "UNet": (DIFFUSED, (IMAGES[:, :, :16, :16].double(), torch.tensor([1, 2])), UNET),
     **{name: LIBRARIES[name][:3] for name in ("DiT", "SD3, two streams", "a conformer for speech")},
 }
 ONLY_AUDITED = {"UNet", "DiT", "SD3, two streams", "a conformer for speech"}
@@ -247,17 +282,17 @@ ONLY_AUDITED = {"UNet", "DiT", "SD3, two streams", "a conformer for speech"}
     "field", [pytest.param(each, marks=[pytest.mark.audit] * (each in ONLY_AUDITED)) for each in FIELDS]
 )
 def test_cuts_in_one_pass_in_nets_of_other_fields(field):
-    make, given, count = FIELDS[field]
+    make, given, names = FIELDS[field]
     model = built(make)
     for weights in model.parameters():
         weights.data += 0.1 * torch.randn(weights.shape, generator=RANDOM, dtype=weights.dtype)
     gates = switches(model, *given)
-    assert len(gates.places) == count
+    assert named(gates) == spelled(names)
 
     def loss():
         return (answer(model, given) * 1.5).sin().square().mean()
 
-    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    cuts = [(at, part) for at in range(len(gates.places)) for part in ("skip", "branch")]
     found, said = losses(gates, loss, cuts)
     assert "in a run each" not in said, said
     wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)
@@ -290,10 +325,36 @@ def test_ask_leaves_the_buffers_of_a_net_in_training_and_says_that_cuts_run_alon
     assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
 
 
-def test_a_pass_holds_no_more_cuts_than_its_room():
-    model, given, count, _ = net_of("Llama")
+class Careful(nn.Module):
+    """A model that goes on whatever happens inside it."""
+
+    def __init__(self):
+        super().__init__()
+        self.mixer = Mixer()
+
+    def forward(self, x):
+        with contextlib.suppress(Exception):
+            return self.mixer(x)
+        return (0 * x,)
+
+
+@pytest.mark.parametrize("make", [Mixer, Careful])
+def test_an_error_of_who_looks_at_a_pass_is_not_taken_for_the_models(make):
+    model, given = make().double(), SETS.double()
     gates = switches(model, given)
-    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+
+    def look(rows, at, what, seen):
+        return len(rows) == 1 or seen[len(seen)]
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        losses(gates, lambda: model(given)[0].square().mean(), [(0, "skip"), (1, "branch")], look)
+    assert not hooks(model) and not any("forward" in vars(part) for part in model.modules())
+
+
+def test_a_pass_holds_no_more_cuts_than_its_room():
+    model, given, *_ = net_of("Llama")
+    gates = switches(model, given)
+    cuts = [(at, part) for at in range(len(gates.places)) for part in ("skip", "branch")]
     found = [losses(gates, lambda: model(given)[0].square().mean(), cuts, megabytes=each) for each in (1e-6, 256)]
     assert "12 cuts in 11 passes" in found[0][1] and "12 cuts in 2 passes" in found[1][1]
     torch.testing.assert_close(found[0][0], found[1][0], rtol=1e-12, atol=0)
@@ -311,7 +372,7 @@ def test_a_mean_in_place_of_a_branch():
 
 
 def test_a_loss_that_cannot_be_mapped_sees_one_row():
-    model, given, count, _ = net_of("mixer")
+    model, given, *_ = net_of("mixer")
     gates = switches(model, given)
     seen = []
 
@@ -320,7 +381,7 @@ def test_a_loss_that_cannot_be_mapped_sees_one_row():
         seen.append((out.shape, out.sum().item()))  # which no map over rows allows
         return out.square().mean()
 
-    cuts = [(at, part) for at in range(count) for part in ("skip", "branch")]
+    cuts = [(at, part) for at in range(len(gates.places)) for part in ("skip", "branch")]
     found, said = losses(gates, loss, cuts)
     assert "8 cuts in 2 passes" in said and {shape for shape, _ in seen} == {given.shape}
     wanted = torch.tensor([by_hand(gates, loss, *cut) for cut in cuts], dtype=torch.float64)

@@ -2,6 +2,8 @@
 
 import contextlib
 import operator
+import re
+from collections import Counter
 
 import pytest
 import torch
@@ -26,49 +28,86 @@ def made(kind, **settings):
         return getattr(transformers, MODELS[kind][0])(config(**MODELS[kind][1] | settings)).eval()
 
 
-# The class, its size, an input, how many residual additions it has, and the module that writes at one of them.
+ALBERT = "encoder.albert_layer_groups.0.albert_layers.0.{attention.output_dropout,ffn_output}"
+# The class, its size, an input, its residual additions as `named` has them, and the module that writes at one of them.
 MODELS = {
     "GPT2": (
         "GPT2LMHeadModel",
         dict(vocab_size=50, n_layer=3, n_head=2, n_embd=32, **ENDS),
         TOKENS,
-        6,
+        "transformer.h.{0,1,2}.{attn,mlp}",
         {2: "transformer.h.1.attn", 5: "transformer.h.2.mlp"},
     ),
-    "Llama": ("LlamaForCausalLM", SMALL, TOKENS, 6, {0: "model.layers.0.self_attn", 3: "model.layers.1.mlp"}),
+    "Llama": (
+        "LlamaForCausalLM",
+        SMALL,
+        TOKENS,
+        "model.layers.{0,1,2}.{self_attn,mlp}",
+        {0: "model.layers.0.self_attn", 3: "model.layers.1.mlp"},
+    ),
     "Bert": (
         "BertModel",
         SMALL,
         TOKENS,
-        6,
+        "encoder.layer.{0,1,2}.{attention.output,output}.dropout",
         {0: "encoder.layer.0.attention.output.dense", 5: "encoder.layer.2.output.dense"},
     ),
     "ResNet": (
         "ResNetModel",
         dict(embedding_size=8, hidden_sizes=[8, 16], depths=[1, 2], layer_type="basic"),
         IMAGES,
-        3,
+        "encoder.stages.{0.layers.0,1.layers.0,1.layers.1}.shortcut",
         {0: "encoder.stages.0.layers.0.layer", 1: "encoder.stages.1.layers.0.layer"},
     ),
-    "GPTNeoX": ("GPTNeoXForCausalLM", SMALL | ENDS, TOKENS, 3, {}),  # attention and FFN in one addition
-    "ViT": ("ViTModel", SMALL | dict(image_size=32, patch_size=8), IMAGES, 6, {3: "layers.1.mlp"}),
+    "GPTNeoX": (
+        "GPTNeoXForCausalLM",
+        SMALL | ENDS,
+        TOKENS,
+        "gpt_neox.layers.{0,1,2}.post_mlp_dropout#2",
+        {},
+    ),  # attention and FFN in one addition
+    "ViT": (
+        "ViTModel",
+        SMALL | dict(image_size=32, patch_size=8),
+        IMAGES,
+        "layers.{0,1,2}.dropout{,#2}",
+        {3: "layers.1.mlp"},
+    ),
     "T5": (
         "T5EncoderModel",
         dict(vocab_size=50, d_model=32, d_ff=64, num_layers=2, num_heads=2, d_kv=16, **ENDS),
         TOKENS,
-        4,
+        "encoder.block.{0,1}.layer.{0,1}.dropout",
         {3: "encoder.block.1.layer.1.DenseReluDense"},
     ),
     "DebertaV2": (  # attention adds scores of two kinds
         "DebertaV2Model",
         SMALL | dict(relative_attention=True, pos_att_type=["p2c", "c2p"], max_relative_positions=8),
         TOKENS,
-        6,
+        "encoder.layer.{0,1,2}.{attention.output,output}.dropout",
         {1: "encoder.layer.0.output.dense"},
     ),
-    "Mixtral": ("MixtralForCausalLM", SMALL | dict(num_key_value_heads=1, num_local_experts=2, **ENDS), TOKENS, 6, {}),
-    "Mamba": ("MambaForCausalLM", dict(vocab_size=50, hidden_size=32, num_hidden_layers=3), TOKENS, 3, {}),
-    "Albert": ("AlbertModel", SMALL | dict(embedding_size=16), TOKENS, 6, {}),  # one layer, three times
+    "Mixtral": (
+        "MixtralForCausalLM",
+        SMALL | dict(num_key_value_heads=1, num_local_experts=2, **ENDS),
+        TOKENS,
+        "model.layers.{0,1,2}.{self_attn,mlp}",
+        {},
+    ),
+    "Mamba": (
+        "MambaForCausalLM",
+        dict(vocab_size=50, hidden_size=32, num_hidden_layers=3),
+        TOKENS,
+        "backbone.layers.{0,1,2}.mixer",
+        {},
+    ),
+    "Albert": (
+        "AlbertModel",
+        SMALL | dict(embedding_size=16),
+        TOKENS,
+        f"{ALBERT} {ALBERT}#2 {ALBERT}#3",
+        {},
+    ),  # one layer, three times
 }
 each = pytest.mark.parametrize("kind", MODELS)
 
@@ -94,17 +133,38 @@ def hooks(model):
     return [hook for part in model.modules() for hook in (*part._forward_hooks, *part._forward_pre_hooks)]
 
 
+def spelled(names):
+    """ "a.{0,1} b" as ["a.0", "a.1", "b"]; of several braces the first is the slowest."""
+    found = names.split()
+    while any("{" in name for name in found):
+        parts = [re.fullmatch(r"(.*?)(?:{([^{}]*)}(.*))?", name).groups("") for name in found]
+        found = [before + one + behind for before, choices, behind in parts for one in choices.split(",")]
+    return found
+
+
+def named(gates):
+    """The additions by what ran last before each, or by the module and ":" where nothing ran in it before. "#2" is the
+    second of two tensors that was met there."""
+    names, met = {}, Counter()
+    for (module, line, after), times in gates.times.items():
+        for time in range(1, times + 1):
+            name = after or f"{module}:"
+            met[module, name] += 1
+            names[module, line, after, time] = name + f"#{met[module, name]}" * (met[module, name] > 1)
+    return [names[place] for place in gates.places]
+
+
 @each
 def test_gates_at_1_change_nothing_and_every_other_gate_something(kind):
-    model, given, count = made(kind), *MODELS[kind][2:4]
+    model, given, names = made(kind), *MODELS[kind][2:4]
     plain = answer(model, given)
     gates = switches(model, given)
-    assert len(gates.places) == count
+    assert named(gates) == spelled(names)
     with gates:
         assert torch.equal(answer(model, given), plain)
     assert torch.equal(answer(model, given), plain)
     for numbers in gates.skip, gates.branch:
-        for at in range(count):
+        for at in range(len(numbers)):
             numbers[at] = 0.5
             with gates:
                 assert not torch.allclose(answer(model, given), plain), gates

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 import torch
 import transformers
+from test_gates import named, spelled
 from torch import nn
 
 from plusx.measure.gates import switches
@@ -77,7 +78,7 @@ class Forecast(nn.Module):
             h = body(x)
             x = x - told(h)
             forecast = forecast + following(h)
-        return forecast + 0.1 * x.mean()
+        return torch.cat([forecast, x], 1)
 
 
 class Bottleneck(nn.Module):
@@ -104,78 +105,78 @@ class Partial(nn.Module):
         return self.last(torch.cat(parts, 1))
 
 
-# The net, its inputs, the additions in its source, and of some who writes there and to what.
+# The net, its inputs, the additions in its source as `named` has them, and of some who writes there and to what.
 TESTED = {
     "N-BEATS, two streams": (
         Forecast,
         (SERIES[:, :, 0],),
-        5,  # the first forecast has no stream yet
+        "told.0 told.1 next.1 told.2 next.2",  # the first forecast has no stream yet
         {1: writer("told.1"), 2: writer("next.1")},
     ),
     "YOLO's blocks in half of the channels": (
         Partial,
         (IMAGES,),
-        2,
+        "blocks.{0,1}.convs",
         {0: writer("blocks.0.convs", "blocks.0"), 1: writer("blocks.1.convs", "blocks.1")},
     ),
     "BLOOM adds inside its modules": (
         kind("BloomForCausalLM", vocab_size=50, hidden_size=32, n_layer=2, n_head=2, **ENDS),
         (IDS,),
-        4,
+        "transformer.h.{0,1}.{self_attention.dense,mlp.dense_4h_to_h}",
         {2: writer(f"{BLOCK}.self_attention.dense", BLOCK), 3: writer(f"{BLOCK}.mlp.dense_4h_to_h")},
     ),
     "OLMo 2, a norm behind the branch": (
         kind("Olmo2ForCausalLM", **LLAMA),
         (IDS,),
-        4,
+        "model.layers.{0,1}.post_{attention,feedforward}_layernorm",
         {2: writer(f"{LAYER}.post_attention_layernorm", LAYER), 3: writer(f"{LAYER}.post_feedforward_layernorm")},
     ),
     "Granite, a factor before the sum": (
         kind("GraniteForCausalLM", **LLAMA, residual_multiplier=0.5),
         (IDS,),
-        4,
+        "model.layers.{0,1}.{self_attn,mlp}",
         {2: writer(f"{LAYER}.self_attn", LAYER, 0.5), 3: writer(f"{LAYER}.mlp")},
     ),
     "GPT-NeoX in sequence": (
         kind("GPTNeoXForCausalLM", **TEXT, **ENDS, use_parallel_residual=False),
         (IDS,),
-        4,
+        "gpt_neox.layers.{0,1}.post_{attention,mlp}_dropout",
         {2: writer("gpt_neox.layers.1.attention", "gpt_neox.layers.1"), 3: writer("gpt_neox.layers.1.mlp")},
     ),
     "Cohere, two branches beside one stream": (
         kind("CohereForCausalLM", **LLAMA),
         (IDS,),
-        4,
+        "model.layers.{0,1}.mlp{,#2}",
         {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")},
     ),
     "StableLM, the same": (
         kind("StableLmForCausalLM", **LLAMA, use_parallel_residual=True),
         (IDS,),
-        4,
+        "model.layers.{0,1}.dropout{,#2}",
         {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")},
     ),
     "Apertus, sums in its activation": (
         kind("ApertusForCausalLM", **LLAMA),
         (IDS,),
-        4,
+        "model.layers.{0,1}.{self_attn,mlp}",
         {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")},
     ),
     "BERT with two losses": (
         kind("BertForPreTraining", "BertConfig", **TEXT),
         (IDS,),
-        4,
+        "bert.encoder.layer.{0,1}.{attention.output,output}.dropout",
         {2: writer("bert.encoder.layer.1.attention.output.dense", "bert.encoder.layer.1")},
     ),
     "FNet, Fourier transforms": (
         kind("FNetModel", vocab_size=50, hidden_size=32, intermediate_size=64, num_hidden_layers=2),
         (IDS,),
-        4,
+        "encoder.layer.{0,1}.{fourier.output:,output.dropout}",
         {2: writer("encoder.layer.1.fourier.self", "encoder.layer.1"), 3: writer("encoder.layer.1.output.dense")},
     ),
     "T5, encoder and decoder": (
         kind("T5Model", vocab_size=50, d_model=32, d_ff=64, num_layers=2, num_heads=2, d_kv=16, **ENDS),
         (IDS, None, IDS),
-        10,
+        "encoder.block.{0,1}.layer.{0,1}.dropout decoder.block.{0,1}.layer.{0,1,2}.dropout",
         {
             2: writer("encoder.block.1.layer.0.SelfAttention", "encoder.block.1"),
             8: writer("decoder.block.1.layer.1.EncDecAttention", "decoder.block.1.layer.1"),
@@ -184,7 +185,7 @@ TESTED = {
     "wav2vec 2": (
         kind("Wav2Vec2Model", **HEARD),
         (SOUND,),
-        5,
+        "encoder.pos_conv_embed encoder.layers.{0,1}.{dropout,feed_forward}",
         {3: writer("encoder.layers.1.attention", "encoder.layers.1")},
     ),
     "DETR, whose second stream begins as zeros": (
@@ -200,7 +201,8 @@ TESTED = {
             },
         ),
         (IMAGES,),
-        12,
+        "backbone.model.encoder.stages.{0,1}.layers.0.shortcut encoder.layers.{0,1}.{self_attn,mlp} "
+        "decoder.layers.{0,1}.{self_attn,encoder_attn,mlp}",
         {6: writer("decoder.layers.0.self_attn"), 9: writer("decoder.layers.1.self_attn", "decoder.layers.1")},
     ),
     "PatchTST": (
@@ -216,7 +218,7 @@ TESTED = {
             ffn_dim=32,
         ),
         (SERIES,),
-        4,
+        "encoder.layers.{0,1}.{dropout_path1,dropout_path3}",
         {2: writer("encoder.layers.1.self_attn")},
     ),
     "Mamba 2": (
@@ -233,7 +235,7 @@ TESTED = {
             **ENDS,
         ),
         (IDS,),
-        2,
+        "backbone.layers.{0,1}.mixer",
         {1: writer("backbone.layers.1.mixer", "backbone.layers.1")},
     ),
 }
@@ -241,7 +243,7 @@ TESTED |= {
     "RWKV 4, sums in its state": (
         kind("RwkvForCausalLM", vocab_size=50, hidden_size=32, num_hidden_layers=2, context_length=16),
         (IDS,),
-        4,
+        "rwkv.blocks.{0,1}.{attention,feed_forward}",
         {2: writer("rwkv.blocks.1.attention"), 3: writer("rwkv.blocks.1.feed_forward")},
     ),
     **{
@@ -261,7 +263,7 @@ TESTED |= {
                 **ENDS,
             ),
             (IDS,),
-            4,
+            "encoder.block.{0,1}.layer.{0,1}.dropout",
             {
                 2 * at: writer(f"encoder.block.{at}.layer.0.{part}SelfAttention", f"encoder.block.{at}")
                 for at in range(2)
@@ -270,7 +272,7 @@ TESTED |= {
         for name, part in (("local", "Local"), ("transient-global", "TransientGlobal"))
     },
 }
-DECODER = {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")}
+DECODER = "model.layers.{0,1}.{self_attn,mlp}", {2: writer(f"{LAYER}.self_attn", LAYER), 3: writer(f"{LAYER}.mlp")}
 AUDITED = {
     "Jamba, a state space, then attention": (
         kind(
@@ -284,7 +286,7 @@ AUDITED = {
             mamba_dt_rank=4,
         ),
         (IDS,),
-        4,
+        "layers.0.{mamba,feed_forward} layers.1.{self_attn,feed_forward}",
         {0: writer("layers.0.mamba"), 2: writer("layers.1.self_attn", "layers.1"), 3: writer("layers.1.feed_forward")},
     ),
     "Funnel, whose decoder adds what its first block gave": (
@@ -299,70 +301,81 @@ AUDITED = {
             d_inner=64,
         ),
         (IDS,),
-        9,
+        "encoder.blocks.{0,1}.0.{attention.hidden_,ffn.}dropout decoder: "
+        "decoder.layers.{0,1}.{attention.hidden_,ffn.}dropout",
         {2: writer("encoder.blocks.1.0.attention.post_proj"), 7: writer("decoder.layers.1.attention.post_proj")},
     ),
-    "OLMo 3": (kind("Olmo3ForCausalLM", **LLAMA), (IDS,), 4, TESTED["OLMo 2, a norm behind the branch"][3]),
-    "Cohere 2": (kind("Cohere2ForCausalLM", **LLAMA), (IDS,), 4, DECODER),
+    "OLMo 3": (kind("Olmo3ForCausalLM", **LLAMA), (IDS,), *TESTED["OLMo 2, a norm behind the branch"][2:]),
+    "Cohere 2": (kind("Cohere2ForCausalLM", **LLAMA), (IDS,), "model.layers.{0,1}.mlp{,#2}", DECODER[1]),
     "Gemma 2": (
         kind("Gemma2ForCausalLM", **LONG_HEADS),
         (IDS,),
-        4,
+        "model.layers.{0,1}.post_{attention,feedforward}_layernorm",
         {2: writer(f"{LAYER}.post_attention_layernorm")},
     ),
-    "Phi": (kind("PhiForCausalLM", **TEXT, **ENDS), (IDS,), 2, {}),
-    "Phi 3": (kind("Phi3ForCausalLM", **LLAMA), (IDS,), 4, DECODER),
-    "Nemotron": (kind("NemotronForCausalLM", **LLAMA), (IDS,), 4, DECODER),
-    "Qwen 3": (kind("Qwen3ForCausalLM", **LONG_HEADS), (IDS,), 4, DECODER),
-    "Starcoder 2": (kind("Starcoder2ForCausalLM", **LLAMA), (IDS,), 4, DECODER),
+    "Phi": (kind("PhiForCausalLM", **TEXT, **ENDS), (IDS,), "model.layers.{0,1}.resid_dropout#2", {}),
+    "Phi 3": (kind("Phi3ForCausalLM", **LLAMA), (IDS,), "model.layers.{0,1}.resid_{attn,mlp}_dropout", DECODER[1]),
+    "Nemotron": (kind("NemotronForCausalLM", **LLAMA), (IDS,), *DECODER),
+    "Qwen 3": (kind("Qwen3ForCausalLM", **LONG_HEADS), (IDS,), *DECODER),
+    "Starcoder 2": (kind("Starcoder2ForCausalLM", **LLAMA), (IDS,), *DECODER),
     "Falcon, parallel": (
         kind("FalconForCausalLM", **TEXT, **ENDS),
         (IDS,),
-        2,
+        "transformer.h.{0,1}.mlp#2",
         {},
     ),
     "GPT-J": (
         kind("GPTJForCausalLM", vocab_size=50, n_embd=32, n_layer=2, n_head=2, rotary_dim=8, **ENDS),
         (IDS,),
-        2,
+        "transformer.h.{0,1}.mlp#2",
         {},
     ),
-    "XLNet": (kind("XLNetModel", vocab_size=50, d_model=32, n_layer=2, n_head=2, d_inner=64), (IDS,), 4, {}),
+    "XLNet": (
+        kind("XLNetModel", vocab_size=50, d_model=32, n_layer=2, n_head=2, d_inner=64),
+        (IDS,),
+        "layer.{0,1}.{rel_attn,ff}.dropout",
+        {},
+    ),
     "ESM": (
         kind("EsmModel", **TEXT, pad_token_id=0, mask_token_id=1, position_embedding_type="rotary"),
         (IDS,),
-        4,
+        "encoder.layer.{0,1}.{attention.output,output}.dropout",
         {2: writer("encoder.layer.1.attention.output.dense", "encoder.layer.1")},
     ),
     "BART": (
         kind("BartModel", **BOTH),
         (IDS, None, IDS),
-        10,
+        "encoder.layers.{0,1}.{self_attn,fc2} decoder.layers.{0,1}.{self_attn,encoder_attn,fc2}",
         {2: writer("encoder.layers.1.self_attn", "encoder.layers.1")},
     ),
     "Whisper": (
         kind("WhisperModel", **BOTH, num_mel_bins=8, max_source_positions=10, max_target_positions=20),
         (torch.ones(2, 8, 20).double(), None, IDS),
-        10,
+        "encoder.layers.{0,1}.{self_attn,fc2} decoder.layers.{0,1}.{self_attn,encoder_attn,fc2}",
         {2: writer("encoder.layers.1.self_attn", "encoder.layers.1")},
     ),
     "HuBERT": (
         kind("HubertModel", **HEARD),
         (SOUND,),
-        5,
+        "encoder.pos_conv_embed encoder.layers.{0,1}.{dropout,feed_forward}",
         {3: writer("encoder.layers.1.attention", "encoder.layers.1")},
     ),
-    "WavLM": (kind("WavLMModel", **HEARD), (SOUND,), 5, {}),
+    "WavLM": (
+        kind("WavLMModel", **HEARD),
+        (SOUND,),
+        "encoder.pos_conv_embed encoder.layers.{0,1}.{dropout,feed_forward}",
+        {},
+    ),
     "a conformer": (
         kind("Wav2Vec2ConformerModel", **HEARD, position_embeddings_type="relative"),
         (SOUND,),
-        8,
+        "encoder.layers.{0,1}.{ffn1,self_attn_dropout,conv_module,ffn2}",
         {},
     ),
     "an audio transformer": (
         kind("ASTModel", **WIDE, num_mel_bins=16, max_length=32, patch_size=8),
         (SERIES.expand(2, 32, 2).repeat(1, 1, 8),),
-        4,
+        "layers.{0,1}.dropout{,#2}",
         {},
     ),
     "PatchTSMixer": (
@@ -377,26 +390,32 @@ AUDITED = {
             mode="mix_channel",
         ),
         (SERIES,),
-        6,
+        "encoder.mlp_mixer_encoder.mixers.{0,1}."
+        "{channel_feature_mixer.mlp,patch_mixer.gating_block,feature_mixer.gating_block}",
         {},
     ),
     "YOLOS": (
         kind("YolosModel", **WIDE, image_size=[32, 32], patch_size=8, num_detection_tokens=5),
         (IMAGES,),
-        4,
+        "encoder.layer.{0,1}.{attention,output.dropout}",
         {},
     ),
     "DINOv2": (
         kind("Dinov2Model", hidden_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=32, patch_size=8),
         (IMAGES,),
-        4,
+        "encoder.layer.{0,1}.drop_path{,#2}",
         {},
     ),
-    "ConvNeXt 2": (kind("ConvNextV2Model", hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 2, 1]), (IMAGES,), 5, {}),
+    "ConvNeXt 2": (
+        kind("ConvNextV2Model", hidden_sizes=[8, 16, 16, 16], depths=[1, 1, 2, 1]),
+        (IMAGES,),
+        "encoder.stages.{0.layers.0,1.layers.0,2.layers.0,2.layers.1,3.layers.0}.drop_path",
+        {},
+    ),
     "Swin 2": (
         kind("Swinv2Model", image_size=32, patch_size=4, embed_dim=8, depths=[2, 2], num_heads=[2, 2], window_size=4),
         (IMAGES,),
-        8,
+        "encoder.layers.{0,1}.blocks.{0,1}.drop_path{,#2}",
         {},
     ),
     "Perceiver": (
@@ -413,7 +432,7 @@ AUDITED = {
             v_channels=16,
         ),
         (torch.ones(2, 10, 8).double(),),
-        6,
+        "encoder.{cross_attention,self_attends.0,self_attends.1}.{attention.output,mlp}",
         {},
     ),
     "CLIP": (
@@ -423,7 +442,7 @@ AUDITED = {
             vision_config=dict(WIDE, image_size=32, patch_size=8),
         ),
         (IDS, IMAGES),
-        8,
+        "{vision,text}_model.encoder.layers.{0,1}.{self_attn,mlp}",
         {2: writer("vision_model.encoder.layers.1.self_attn", "vision_model.encoder.layers.1")},
     ),
 }
@@ -466,8 +485,13 @@ def of(library, name, *given, **settings):
 
 
 LIBRARIES = {
-    "four streams": (partial(streams_of, "plain"), (WORDS,), 3, {1: writer("2.branch")}),
-    "four streams, constrained": (partial(streams_of, "constrained"), (WORDS,), 3, {1: writer("2.branch")}),
+    "four streams": (partial(streams_of, "plain"), (WORDS,), "{1,2,3}.merge_fracs", {1: writer("2.branch")}),
+    "four streams, constrained": (
+        partial(streams_of, "constrained"),
+        (WORDS,),
+        "{1,2,3}.merge_fracs",
+        {1: writer("2.branch")},
+    ),
     "a local transformer, four streams by default": (
         of(
             "local_attention",
@@ -481,7 +505,7 @@ LIBRARIES = {
             max_seq_len=8,
         ),
         (IDS[:, :4],),
-        4,
+        "layers.{0,1}.{0,1}.merge_fracs",
         {},
     ),
     "SD3, two streams": (
@@ -506,7 +530,7 @@ LIBRARIES = {
             torch.ones(2, 16).double(),
             torch.tensor([1, 2]),
         ),
-        6,
+        "transformer_blocks.0.{attn,ff,ff#2,ff_context} transformer_blocks.1.{attn,ff}",
         {},
     ),
     "a ResNet for tables": (
@@ -522,7 +546,7 @@ LIBRARIES = {
             dropout2=0.0,
         ),
         (WORDS[0, :, :8],),
-        3,
+        "blocks.{0,1,2}",
         {},
     ),
     "an FT-Transformer, for tables": (
@@ -542,7 +566,7 @@ LIBRARIES = {
             residual_dropout=0.0,
         ),
         (SERIES[:, 0, :1].expand(2, 3).clone(), torch.tensor([[1, 2], [0, 3]])),
-        4,
+        "backbone.blocks.{0,1}.{attention,ffn}_residual_dropout",
         {2: writer("backbone.blocks.1.attention"), 3: writer("backbone.blocks.1.ffn")},
     ),
     "DiT": (
@@ -559,13 +583,13 @@ LIBRARIES = {
             num_embeds_ada_norm=5,
         ),
         (IMAGES[:, :, :8, :8], torch.tensor([1, 2]), torch.tensor([2, 3])),
-        4,
+        "transformer_blocks.{0,1}.{attn1,ff}",
         {2: writer("transformer_blocks.1.attn1"), 3: writer("transformer_blocks.1.ff")},
     ),
     "a conformer for speech": (
         of("conformer", "Conformer", dim=32, depth=2, dim_head=8, heads=2, ff_mult=2, conv_kernel_size=3),
         (WORDS,),
-        8,
+        "layers.{0,1}.{ff1,attn,conv,ff2}",
         {
             4: writer("layers.1.ff1", "layers.1"),
             5: writer("layers.1.attn", "layers.1.attn"),
@@ -575,13 +599,13 @@ LIBRARIES = {
     "GCNII, what it began with and an identity": (
         partial(Graphs, lambda nn: nn.GCN2Conv(16, 0.1, 0.5, 1), initial=True),
         (WORDS[0, :5], EDGES),
-        4,
+        "layers.{0,1}.aggr_module{,#2}",
         {},
     ),
     "GCNII, its two matrices apart": (
         partial(Graphs, lambda nn: nn.GCN2Conv(16, 0.1, 0.5, 1, shared_weights=False), initial=True),
         (WORDS[0, :5], EDGES),
-        6,
+        "layers.{0,1}.aggr_module{,#2,#3}",
         {},
     ),
     "TabTransformer, four streams by default": (
@@ -597,36 +621,36 @@ LIBRARIES = {
             mlp_act=nn.ReLU(),
         ),
         (torch.tensor([[0, 1, 2], [2, 3, 4]]), SERIES[:, 0]),
-        4,
+        "transformer.layers.{0,1}.{0,1}.merge_fracs",
         {3: writer("transformer.layers.1.1.branch")},
     ),
     "GraphGPS, whose sum of two streams has none": (
         partial(Graphs, lambda nn: nn.GPSConv(16, nn.GCNConv(16, 16), heads=2)),
         (WORDS[0, :5], EDGES),
-        6,
+        "layers.{0,1}.{conv,attn,mlp}",
         {3: writer("layers.1.conv"), 4: writer("layers.1.attn"), 5: writer("layers.1.mlp")},
     ),
     "graph attention without a skip": (
         of("torch_geometric.nn", "GAT", 8, 8, 2, 4),
         (WORDS[0, :5, :8], EDGES),
-        0,
+        "",
         {},
     ),
     **{
         f"x-transformers, {name}": (
             of("x_transformers", "Decoder", dim=32, depth=2, heads=2, **({name: value} if value else {})),
             (WORDS,),
-            count,
+            names,
             {},
         )
-        for name, value, count in (
-            ("as it is", None, 4),
-            ("reinject_input", True, 4),
-            ("mv_split_residual", True, 4),
-            ("num_residual_streams", 4, 4),
-            ("residual_attn", True, 5),
-            ("scale_residual", True, 4),
-            ("gate_residual", True, 0),
+        for name, value, names in (
+            ("as it is", None, "layers.{0,1,2,3}.2:"),
+            ("reinject_input", True, "layers.{0,1,2,3}.2:"),
+            ("mv_split_residual", True, "layers.{0,1,2,3}.2:#2"),
+            ("num_residual_streams", 4, "layers.{0,1,2,3}.2:"),
+            ("residual_attn", True, "layers.{0.2,1.2,2.1.attend,2.2,3.2}:"),
+            ("scale_residual", True, "layers.{0,1,2,3}.2:"),
+            ("gate_residual", True, ""),
         )
     },
 }
@@ -659,14 +683,14 @@ def answer(model, inputs):
     return out if isinstance(out, torch.Tensor) else out[0]
 
 
-def compared(make, inputs, count, cuts):
+def compared(make, inputs, names, cuts):
     model = made(make)
-    if count == 0:
+    if not names:
         with pytest.raises(ValueError, match="no residual addition"):
             switches(model, *inputs)
         return
     gates = switches(model, *inputs)
-    assert len(gates.places) == count, gates
+    assert named(gates) == spelled(names), gates
     plain = answer(model, inputs)
     with gates:
         torch.testing.assert_close(answer(model, inputs), plain, rtol=1e-12, atol=1e-12)

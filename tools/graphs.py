@@ -186,8 +186,7 @@ def chgnet():
     model = CHGNet.load(use_device="cpu", verbose=False).eval()
     known = crystals()
     graphs = [model.graph_converter(each) for each in known.values()]
-    # by itself it takes the first layer's sum of atoms, before which nothing was added, for a part of the bonds' branch
-    gates = switches(model, graphs, task="e", only=lambda place: "layers" in place.module)
+    gates = switches(model, graphs, task="e")
     layers = dict(atom=model.atom_conv_layers, bond=model.bond_conv_layers, angle=model.angle_layers)
     named, writers = {}, {}
     for at, place in enumerate(gates.places):

@@ -41,6 +41,10 @@ class _Enough(BaseException):
     """The part has run, and what comes after it need not."""
 
 
+class _Theirs(BaseException):
+    """An error of who looks is none of the model's."""
+
+
 class Cuts(Switches):
     """A model with some of its residual additions cut, while `with` lasts: one, or each in a row of a growing batch.
 
@@ -156,16 +160,26 @@ def losses(gates, loss, cuts, look=None, megabytes=128):
     """The loss with each of these cuts, (len(cuts),), float64, and in words how they were computed.
 
     loss: runs the model, and may give several numbers, (n,), for (len(cuts), n). cuts: (addition, one of `KINDS`).
-    look: called with (rows, addition, "stream" or "sum", that), before and after each.
+    look: called with (rows, addition, "stream" or "sum", that), before and after each; its errors come through.
     A pass holds so many cuts as fit into so many megabytes. It ends behind the part of the model that has all
     additions; from there on each row goes alone, so a loss sees one. Whether a part takes a batch that grows is found
     out by comparing one row with a run of its own; where it does not, each cut has a run of its own, under the same
     random numbers.
     """
     found, said = {}, []
+
+    def seen(*given):
+        try:
+            look(*given)
+        except Exception as error:
+            raise _Theirs from error
+
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _forked(gates, loss, sorted(cuts), look, megabytes, found, said)
+        try:
+            _forked(gates, loss, sorted(cuts), look and seen, megabytes, found, said)
+        except _Theirs as error:
+            raise error.__cause__ from None
     return torch.stack([found[cut] for cut in cuts]), " ".join(said)
 
 

@@ -175,8 +175,9 @@ def switches(model, *inputs, only=None, **named):
     A way is as long as it mixes often, then as it has steps. Three more cases count, outside of branches, and in them
     where both come from the stream itself: a stream with gains of its own; parts of one tensor; and a stream that is
     mixed too, as where a ResNet's block changes its shape, if less often than the branch, and without a bend where the
-    branch has one. In a branch, what is added must be mixed within that branch. Parallel convolutions beside a norm
-    are one branch. What is taken away from its branch, F(x) - x, does not count.
+    branch has one. In a branch, what is added must be mixed within that branch, and for that sum alone; another stream
+    that a branch reads, with additions of its own, is no part of it. Parallel convolutions beside a norm are one
+    branch. What is taken away from its branch, F(x) - x, does not count.
 
     only: a function of a `Place`; additions for which it is true are taken, whatever else speaks against them.
 

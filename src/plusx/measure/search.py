@@ -134,32 +134,44 @@ class Search(Additions):
     def _taken(self, only):
         """Of what was seen the residual additions, and why the others are none."""
         sums = {each.total for each in self.seen if each.verdict.why is None}
-        uses = defaultdict(set)
+        uses, taken, told = defaultdict(set), [], []
         for vertex in self.ways.at.values():
             for each in vertex.before:
                 uses[each].add(vertex)
-        taken, told = [], []
+        goes_on = set()  # what streams of residual additions are: no part of a branch, whoever else reads it
         for each in reversed(self.seen):
             verdict, why = each.verdict, each.verdict.why
-            for other in taken if only is None and why is None and verdict.stream is not None else ():
-                around, line, root = other.verdict, other.place.line, verdict.common.root()
-                if each.total not in around.branch:
-                    continue
-                if verdict.doubtful and other.place.module == each.place.module and each.total is other.branch:
-                    why = f"a part of the branch in {line}"
-                elif not blends(verdict.branch & around.branch) or uses[each.branch] - around.branch:
-                    why = f"what the branch in {line} begins with"
-                elif verdict.changed or (
-                    (verdict.doubtful or verdict.common.fixed) and root not in sums | {other.stream.root()}
-                ):
-                    why = f"inside the branch in {line}, beside its stream"
+            if only is None and verdict.stream is not None and why is None and each.total not in goes_on:
+                why = _why_inside(each, taken, uses, sums)
             if verdict.stream is not None and (why is None if only is None else only(each.place)):
                 taken.append(each)
+                goes_on.add(each.stream.root())
                 continue
             sums.discard(each.total)
             if why or verdict.stream is not None:
                 told.append((*each.place[:2], why or "not among the chosen"))
         return taken[::-1], told[::-1]
+
+
+def _why_inside(each, taken, uses, sums):
+    """Why an addition is but a part of the branch of one that was taken; None if it is one of its own."""
+    verdict, own = each.verdict, {each.total}
+    for vertex in sorted(verdict.branch, key=lambda one: -one.number):
+        if uses[vertex] <= own:  # it is there for this sum alone
+            own.add(vertex)
+    for around in taken:
+        branch, line = around.verdict.branch, around.place.line
+        if each.total not in branch:
+            continue
+        if verdict.doubtful and around.place.module == each.place.module and each.total is around.branch:
+            return f"a part of the branch in {line}"
+        another = each.stream is not around.stream and each.stream not in branch  # stream, which reads this one
+        if not blends(own if another else own & branch):
+            return f"what the branch in {line} begins with"
+        aside = verdict.common.root() not in sums | {around.stream.root()}
+        if verdict.changed or (aside and (verdict.doubtful or verdict.common.fixed)):
+            return f"inside the branch in {line}, beside its stream"
+    return None
 
 
 def owners(name):
