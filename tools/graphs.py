@@ -63,14 +63,21 @@ class Net:
     def costs(self, **cut):
         return self.cost(self.answer(**cut), self.whole)
 
-    def with_mean(self, name, mean):
-        hook = self.writers[name].register_forward_hook(lambda module, given, out: mean.expand_as(out).clone())
+    def with_lot(self, name, mean, spread):
+        """With noise in the branch's place, of this mean and spread in each number."""
+        lot = torch.Generator().manual_seed(0)
+
+        def say(module, given, out):
+            return mean + spread * torch.randn(out.shape, generator=lot)
+
+        hook = self.writers[name].register_forward_hook(say)
         found = self.costs()
         hook.remove()
         return found
 
     def beside(self):
-        """name -> root mean squares of stream and branch and the median of their cosine over all nodes; its mean."""
+        """name -> root mean squares of stream and branch and the median of their cosine over all nodes; what the branch
+        says, in the mean, and its spread."""
         seen = {at: [] for at in self.named.values()}
 
         def before(at, stream, branch):
@@ -81,11 +88,12 @@ class Net:
         self.gates.skip[:], self.gates.branch[:] = 1, 1
         for each in self.each:
             watched(self.gates, lambda each=each: each().sum(), before=before)
-        found, means = {}, {}
+        found, says = {}, {}
         for name, at in self.named.items():
             x, f, cosine, written = map(torch.cat, zip(*seen[at]))
-            found[name], means[name] = [x.mean().sqrt(), f.mean().sqrt(), cosine.median()], written.mean(0).float()
-        return found, means
+            found[name] = [x.mean().sqrt(), f.mean().sqrt(), cosine.median()]
+            says[name] = written.mean(0).float(), written.std(0).float()
+        return found, says
 
     def alike(self, alone=False, **cut):
         """At the start and after each layer: of each structure the mean cosine of its nodes, and that of nodes of two
@@ -120,12 +128,15 @@ class Net:
 
     def asked(self):
         """The questions that go to each net alike."""
-        beside, means = self.beside()
+        beside, says = self.beside()
         places = {
             name: dict(
-                skip=self.costs(skip=[name]), branch=self.costs(branch=[name]), mean=self.with_mean(name, means[name])
+                skip=self.costs(skip=[name]),
+                branch=self.costs(branch=[name]),
+                mean=self.with_lot(name, mean, torch.zeros(())),
+                noise=self.with_lot(name, mean, spread),
             )
-            for name in self.named
+            for name, (mean, spread) in says.items()
         }
         all_of = {}
         for kind in self.kinds:
