@@ -78,6 +78,16 @@ const scrolling = () =>
     .filter((node) => node.scrollHeight > node.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(node).overflowY))
     .map((node) => `${nameOf(node)}: ${node.scrollHeight} px in ${node.clientHeight}`);
 
+/** Code above the first picture. */
+function pills() {
+  const root = inArticle("section > .plusx-explore, .cell .plusx-explore")[0];
+  if (!root || root.closest("section section")) return [];
+  return inArticle(".px-badge, summary")
+    .filter((node) => !node.closest(".px-goals, .plusx-explore, .px-choices") && box(node).height)
+    .filter((node) => box(node).top < box(root.querySelector(".px-figure")).top)
+    .map(nameOf);
+}
+
 /** The opener: on the first screen, where its parts end. */
 function opener() {
   scrollTo({ top: 0, behavior: "instant" });
@@ -85,14 +95,12 @@ function opener() {
   if (!root?.dataset.drawn || root.closest("section section")) return null;
   const parts = [...root.querySelectorAll(":scope > .px-diagram, .px-controls label, .px-controls select")].filter((node) => node.checkVisibility() && box(node).height);
   const cell = root.closest(".cell");
-  const pills = inArticle(".px-badge, summary").filter((node) => !node.closest(".px-goals, .plusx-explore, .px-choices") && box(node).height && box(node).top < box(root.querySelector(".px-figure")).top);
   return {
     name: root.dataset.name,
     kind: root.dataset.drawn,
     figure: Math.round(box(root.querySelector(".px-figure")).height),
     end: Math.round(box(root.querySelector(".px-figure")).bottom),
     hands: Math.round(Math.max(...parts.map((node) => box(node).bottom))),
-    pills: pills.map(nameOf),
   };
 }
 
@@ -161,4 +169,4 @@ function fingers() {
   });
 }
 
-globalThis.layout = { letters, covered, scrolling, opener, cards, jumps, fingers, settled };
+globalThis.layout = { letters, covered, scrolling, opener, pills, cards, jumps, fingers, settled };

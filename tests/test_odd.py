@@ -279,6 +279,14 @@ def test_many_marks_make_one_picture():
     assert len(svg) < 500_000
 
 
+def test_numbers_of_torch_in_a_list_are_numbers():
+    """They were kept as words are, and plotly.py was asked anew about each state that had others."""
+    given = of(dict(x=[torch.tensor(0.5), torch.tensor(1.5)], y=[torch.tensor(2), None]))
+    (found,) = normalise(given, "f()")[1]["data"]
+    assert found["x"].dtype == found["y"].dtype == np.float64
+    np.testing.assert_array_equal([found["x"], found["y"]], [[0.5, 1.5], [2, np.nan]])
+
+
 def test_what_is_masked_is_a_gap():
     hidden = np.ma.array([1.0, 50, 3, 4], mask=[0, 1, 0, 0])
     np.testing.assert_array_equal(normalise(of(dict(y=hidden)), "f()")[1]["data"][0]["y"], [1, np.nan, 3, 4])

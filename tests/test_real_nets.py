@@ -103,5 +103,5 @@ def test_pictures_and_evidence_stay_small():
         return sum(os.path.getsize(file) for file in files)
 
     names = ("one_place", "instead", "of_a_kind", "beside_each_other", "giants", "read_early", "noise_instead")
-    assert size(ROOT / "chapters" / "evidence" / f"{name}.json" for name in names) < 450_000
+    assert size(ROOT / "chapters" / "evidence" / f"{name}.json" for name in names) < 430_000
     assert size((ROOT / "chapters" / "data" / "pictures").iterdir()) < 350_000

@@ -328,6 +328,7 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
             return node.astype(np.float64)
         node = node.tolist()
     if isinstance(node, (list, tuple)):
+        node = [_plain(value, where, arrays) if hasattr(value, "detach") else value for value in node]
         if arrays and (numbers := _numbers(node, where)) is not None:
             return numbers
         return [_plain(value, f"{where}[{i}]", arrays) for i, value in enumerate(node)]
