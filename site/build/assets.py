@@ -7,14 +7,11 @@ import sys
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
-from sphinx.util.fileutil import copy_asset_file
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "plusx"
 NODE_MODULES = ROOT / "node_modules"
 sys.path += [str(ROOT / "site" / "features"), str(ROOT / "tools")]
-
-from bundle import bundle_into  # noqa: E402
 
 
 def from_npm(name: str) -> Path:
@@ -28,19 +25,6 @@ def from_npm(name: str) -> Path:
 def ours(app) -> Path:
     """The site's folder of our own files."""
     return Path(app.outdir, "_static", "plusx")
-
-
-def carry(app, *files: Path) -> None:
-    """Put files into the site before its first page is written: a script with all that it imports."""
-    app.carried = [*getattr(app, "carried", []), *files]
-
-
-def put_carried(app) -> None:
-    scripts = [file for file in app.carried if file.suffix == ".js"]
-    if app.builder.format == "html":
-        bundle_into(ours(app), scripts)
-        for file in {*app.carried} - {*scripts}:
-            copy_asset_file(str(file), str(ours(app)))
 
 
 def load(app, *names: str, priority: int = 901) -> None:

@@ -8,10 +8,9 @@ as there; its script comes late (race.js).
 import re
 from pathlib import Path
 
-from assets import carry, load
+from assets import load
 from sphinx.errors import ExtensionError
 
-HERE = Path(__file__).parent
 STEP = re.compile(r'<div class="px-scene" data-from="([^"#]+)#(\w+)">')
 PLACE = '<div class="px-race"></div>'
 CHAPTER = "chapters/05-degradation.html"
@@ -51,13 +50,10 @@ def bring(app, pages: dict, outdir: Path) -> None:
 
 def _equip(app, pagename, templatename, context, doctree):
     if STEP.search(context.get("body") or ""):
-        load(app, "explore.css", "diagram.css", "essay.css", "explore.js", "essay.js", priority=500)
+        load(app, "explore.js", "essay.js")
     if PLACE in (context.get("body") or ""):
-        load(app, "explore.css", "diagram.css", "panel.css", "lanes.css", "race.js", priority=500)
+        load(app, "race.js")
 
 
-def setup(app):
-    carry(app, *(HERE / name for name in ("essay.css", "essay.js", "race.js")))
-    app.connect("html-page-context", _equip)
-    app.connect("pages-mended", bring)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+CARRIED = [Path(__file__).with_name("race.js")]
+HEARS = {"html-page-context": _equip, "pages-mended": bring}

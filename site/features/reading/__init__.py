@@ -9,7 +9,7 @@ out later.
 import re
 from pathlib import Path
 
-from assets import button, carry, load
+from assets import button, load
 from docutils import nodes
 from pages import Edit, edit
 
@@ -58,11 +58,4 @@ def _equip(app, pagename, templatename, context, doctree):
     context["header_buttons"].append(button("reading", "fa-flask", "plusx.reading()", tooltip))
 
 
-def setup(app):
-    carry(app, HERE / "reading.css", HERE / "reading.js")
-    app.connect("builder-inited", lambda app: load(app, "reading.css"))
-    app.connect("doctree-resolved", _find_notes)
-    # After the theme (priority 501) has begun the list of buttons.
-    app.connect("html-page-context", _equip, priority=600)
-    app.connect("pages-written", fold)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+HEARS = {"doctree-resolved": _find_notes, "html-page-context": _equip, "pages-written": fold}

@@ -7,10 +7,8 @@ the order that the notebook has.
 
 import re
 from itertools import takewhile
-from pathlib import Path
 
 import nbformat
-from assets import carry, load
 from docutils import nodes
 
 from plusx.sphinx.markup import found as found_in
@@ -115,14 +113,4 @@ def _place(app, doctree, docname):
         _put_on_stage(section)
 
 
-def _equip(app, pagename, templatename, context, doctree):
-    if 'class="px-script' in (context.get("body") or ""):
-        load(app, "stage.js")
-
-
-def setup(app):
-    carry(app, *(Path(__file__).with_name(name) for name in ("stage.css", "stage.js")))
-    app.connect("builder-inited", lambda app: load(app, "stage.css", priority=902))
-    app.connect("doctree-resolved", _place)
-    app.connect("html-page-context", _equip)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+SCRIPTED, HEARS = re.compile('class="px-script'), {"doctree-resolved": _place}
