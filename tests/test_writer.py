@@ -144,7 +144,7 @@ def test_its_page_is_light(site):
 def test_its_texts_are_those_of_the_chapter():
     said = texts()
     page = soup(ROOT / "_build" / "html" / "chapters" / "a-real-language-model.html")
-    kept = json.loads(page.select_one(".wr-setup").string)["texts"]
+    kept = json.loads(page.select_one(".pn-setup").string)["texts"]
     assert len(said) == 61 and said.items() >= {(): " " + kept[""].strip()}.items()
     for cut, text in said.items():
         assert text.strip() == kept[" ".join(map(str, cut))].strip()

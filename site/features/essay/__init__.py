@@ -15,7 +15,7 @@ STEP = re.compile(r'<div class="px-scene" data-from="([^"#]+)#(\w+)">')
 PLACE = '<div class="px-race"></div>'
 CHAPTER = "chapters/05-degradation.html"
 SCRIPT = re.compile(r'<script defer="defer" src="\.\./([^"]*/lanes\.js[^"]*)"')
-RACE = re.compile(r'<div class="plusx-lanes".*?class="ln-setup">.*?</script>\s*</div>', re.S)
+RACE = re.compile(r'<div class="plusx-lanes".*?class="pn-setup">.*?</script>\s*</div>', re.S)
 TABLE = re.compile(r"<table.*?</table>", re.S)  # of the data: explore.js writes it anew when it is opened
 
 

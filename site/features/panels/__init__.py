@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from assets import PACKAGE, ROOT, from_npm, load, ours
@@ -65,63 +66,64 @@ def _put_files(app, kind, *scripts):
 
 
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
-    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net.
+    """The runtime, gzipped, and each net of a panel as ONNX: up to 15 s a net.
 
     The nets lie in `MADE`, as long as nothing has changed that they depend on.
     """
     makers = [*PANELS[kind], PACKAGE / "panels" / "onnx.py", PACKAGE / "panels" / kind / "export.py"]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
-    kept = Path(srcdir) / "_build" / ".nets" / kind
-    kept.mkdir(parents=True, exist_ok=True)
-    files = {net: _made(kept / _named_after([*own, *makers], f"{net}.onnx")) for net, own in inputs.items()}
-    parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
-    if parts:  # by one process, which knows torch's exporter after the first
-        pairs = [str(word) for pair in parts.items() for word in pair]
-        subprocess.run([sys.executable, "-m", f"plusx.panels.{kind}.export", *pairs], check=True)
-    for net, part in parts.items():
-        part.rename(files[net])
-    files["runtime"] = _runtime(kept)
-    for other in set(kept.iterdir()) - set(files.values()):
-        other.unlink()
-    return files
+    wanted = {net: (f"{net}.onnx", [*own, *makers]) for net, own in inputs.items()}
+    return _made(srcdir, kind, wanted, partial(_program, f"{kind}.export")) | _runtime(srcdir, kind)
 
 
 def export_model(srcdir: Path) -> dict[str, Path]:
-    """The language model of the writer and its tokenizer, made once for what they depend on; the runtime. `make model`
-    brings what that takes.
-    """
-    folder = PACKAGE / "panels" / "writer"
-    kept = Path(srcdir) / "_build" / ".nets" / "writer"
-    kept.mkdir(parents=True, exist_ok=True)
-    makers = [PACKAGE / "nets" / "pretrained.py", PACKAGE / "nets" / "readers.py", folder / "export.py"]
-    model, words = (kept / _named_after(makers, name) for name in ("smollm2.onnx", "smollm2.json"))
-    command = [sys.executable, "-m", "plusx.panels.writer.export"]
-    _put(model, lambda part: subprocess.run([*command, part, words], check=True))
-    files = {"model": model, "words": words, "runtime": _runtime(kept)}
-    for other in set(kept.iterdir()) - set(files.values()):
-        other.unlink()
-    return files
+    """The language model of the writer, its tokenizer, and the runtime. `make model` brings what that takes."""
+    makers = [PACKAGE / "nets" / "pretrained.py", PACKAGE / "nets" / "readers.py"]
+    makers.append(PACKAGE / "panels" / "writer" / "export.py")
+    wanted = {"model": ("smollm2.onnx", makers), "words": ("smollm2.json", makers)}
+    return _made(srcdir, "writer", wanted, partial(_program, "writer.export")) | _runtime(srcdir, "writer")
 
 
-def _runtime(kept: Path) -> Path:
+def _runtime(srcdir: Path, kind: str) -> dict[str, Path]:
     runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
-    packed = kept / _named_after([runtime], "runtime.bin")
-    _put(packed, lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
-    return packed
+
+    def pack(parts):
+        parts["runtime"].write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))
+
+    return _made(srcdir, f"{kind}-runtime", {"runtime": ("runtime.bin", [runtime])}, pack)
 
 
 def write_hero(srcdir: Path) -> Path:
-    """The file of the first page's writer, made once for what it depends on: 3 s."""
-    makers = [PACKAGE / "panels" / "writer" / name for name in ("__main__.py", "page.py")]
+    """The file of the first page's writer: 3 s."""
+    makers = [PACKAGE / "panels" / name for name in ("page.py", "writer/__main__.py", "writer/page.py")]
     makers += [PACKAGE / "explore" / "drawn.py", ROOT / "chapters" / "evidence" / "sentence_through_layers.json"]
-    kept = Path(srcdir) / "_build" / ".hero"
+    return _made(srcdir, "hero", {"hero": ("hero.html", makers)}, partial(_program, "writer"))["hero"]
+
+
+def _program(module: str, parts: dict):
+    """Let a module of `plusx.panels` write what it is asked for by name and path."""
+    pairs = (str(word) for pair in parts.items() for word in pair)
+    subprocess.run([sys.executable, "-m", f"plusx.panels.{module}", *pairs], check=True)
+
+
+def _made(srcdir: Path, folder: str, wanted: dict, write) -> dict[str, Path]:
+    """Files that are made once for what they depend on; those of before are removed.
+
+    wanted: name -> the file's own, and what it depends on. write: takes name -> path of those that there are not.
+    """
+    kept = Path(srcdir) / "_build" / ".nets" / folder
     kept.mkdir(parents=True, exist_ok=True)
-    net = kept / _named_after(makers, "hero.html")
-    _put(net, lambda part: subprocess.run([sys.executable, "-m", "plusx.panels.writer", part], check=True))
-    for other in set(kept.iterdir()) - {net}:
+    names = {each: _named_after(makers, name) for each, (name, makers) in wanted.items()}
+    files = {each: (MADE if (MADE / name).exists() else kept) / name for each, name in names.items()}
+    parts = {each: path.with_name(f"{each}.part") for each, path in files.items() if not path.exists()}
+    if parts:  # at once: torch's exporter is known after the first
+        write(parts)
+    for each, part in parts.items():  # whole or not at all
+        part.rename(files[each])
+    for other in set(kept.iterdir()) - set(files.values()):
         other.unlink()
-    return net
+    return files
 
 
 def _named_after(paths, name: str) -> str:
@@ -130,11 +132,6 @@ def _named_after(paths, name: str) -> str:
     contents = [*(path.read_bytes() for path in paths), "\n".join(pins).encode()]
     digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents))
     return f"{digest.hexdigest()[:8]}-{name}"
-
-
-def _made(path: Path) -> Path:
-    """The file of this name in `MADE`, or the one that a build has to make."""
-    return MADE / path.name if (MADE / path.name).exists() else path
 
 
 def keep_made() -> None:
@@ -146,15 +143,6 @@ def keep_made() -> None:
             shutil.copy(path, MADE)
     for other in set(MADE.iterdir()) - {MADE / path.name for path in paths}:
         other.unlink()
-
-
-def _put(path: Path, write):
-    """Write a file that is not there yet, whole or not at all."""
-    if path.exists():
-        return
-    part = path.with_suffix(".part")
-    write(part)
-    part.rename(path)
 
 
 def made_ahead(book: Path, pages: list[Path]) -> list[tuple]:

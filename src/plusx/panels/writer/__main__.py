@@ -1,4 +1,4 @@
-"""Write the first page's writer, as HTML, into the file whose path is given: what was kept of it in its chapter."""
+"""Write the first page's writer, as HTML, where the last argument says: what was kept of it in its chapter."""
 
 import json
 import sys
@@ -28,4 +28,4 @@ def texts() -> dict:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(markup(PROMPT, texts(), ("attention",)), encoding="utf8")
+    Path(sys.argv[-1]).write_text(markup(PROMPT, texts(), ("attention",)), encoding="utf8")
