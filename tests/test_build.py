@@ -19,7 +19,6 @@ import pages
 import panels
 import plotly
 import pytest
-import reading
 import yaml
 from browser import QuietHandler, serve, soup
 from bs4 import BeautifulSoup
@@ -157,7 +156,7 @@ def test_the_site_carries_the_bundles_its_explorers_name_and_no_other(site, page
     assert carried == {f"plotly-{name}.min.js" for name in named}
 
 
-@pytest.mark.parametrize("edit", [*pages.EDITS, reading.FOLDS], ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", pages.EDITS, ids=lambda edit: edit.name)
 def test_an_edit_that_finds_nothing_to_edit_stops_the_build_by_its_name(site, edit):
     """Pages that were edited are such pages, as those of another version of the theme would be."""
     files = [site / "_static" / "scripts" / edit.on] if edit.on.endswith(".js") else sorted(site.rglob("*.html"))

@@ -145,16 +145,6 @@ def keep_made() -> None:
         other.unlink()
 
 
-def made_ahead(book: Path, pages: list[Path]) -> list[tuple]:
-    """Calls that make what Sphinx would make later with one core idle: nets of panels, and the first page's texts."""
-    code = "".join(page.read_text(encoding="utf8") for page in pages)
-    calls = [(export_nets, kind, book) for kind in PANELS if f"from plusx.panels.{kind} " in code]
-    first = book / "index.md"
-    if first.exists() and HERO in first.read_text(encoding="utf8"):
-        calls.append((write_hero, book))
-    return calls
-
-
 def setup(app):
     app.add_config_value("plusx_model", False, "env")  # whether the site brings the language model along, 97 MB
     app.connect("html-page-context", _equip)

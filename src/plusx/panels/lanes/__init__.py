@@ -13,8 +13,6 @@ from .live import Live
 from .page import fragment, markup
 from .race import KINDS, check
 
-__all__ = ["Challenge", "Preset", "lanes"]
-
 
 class Preset(NamedTuple):
     """Two lanes with a story.

@@ -10,8 +10,6 @@ from ..live import open_door
 from .live import Live
 from .page import START, fragment, markup
 
-__all__ = ["Challenge", "playground"]
-
 
 class Challenge(NamedTuple):
     """A question that some settings of the switches answer.

@@ -10,8 +10,6 @@ from ..live import open_door
 from .live import Live
 from .page import LAYERS, markup
 
-__all__ = ["writer"]
-
 
 def writer(prompt, texts=None, net="smollm2"):
     """Show a model of `plusx.nets.pretrained` with a switch on each skip and branch; it writes its likeliest words.
