@@ -27,13 +27,10 @@ def ours(app) -> Path:
     return Path(app.outdir, "_static", "plusx")
 
 
-def load(app, *names: str, priority: int = 901) -> None:
-    """Let the page that is being written, or each if none is yet, load some of our files."""
+def load(app, *names: str) -> None:
+    """Let the page that is being written, or each if none is yet, load some of our scripts."""
     for name in names:
-        if name.endswith(".css"):
-            app.add_css_file(f"plusx/{name}", priority=priority)
-        else:
-            app.add_js_file(f"plusx/{name}", defer="defer")
+        app.add_js_file(f"plusx/{name}", defer="defer")
 
 
 def button(label: str, icon: str, press: str, tooltip: str) -> dict:

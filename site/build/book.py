@@ -107,8 +107,7 @@ def _copy_assets(app):
     for file in app.carried:
         if file.suffix != ".js":
             copy_asset_file(str(file), str(ours(app)))
-    load(app, "maths.css", priority=500)
-    load(app, "book.css", "book.js", priority=900)
+    load(app, "book.js")
 
 
 def _describe(app, pagename, templatename, context, doctree):
@@ -120,11 +119,14 @@ def _describe(app, pagename, templatename, context, doctree):
 def _mend(app, exception):
     if not exception and app.builder.format == "html":
         outdir = Path(app.outdir)
-        mend(outdir, app.config.html_baseurl, lambda event, pages: app.emit(event, pages, outdir))
+        panels, own = PACKAGE / "panels", [Path(__file__).with_name("book.css")]
+        own += (path for name in FEATURES for path in (ROOT / "site" / "features").glob(f"{name}/{name}.css"))
+        looks = [ours(app) / "maths.css", panels / "panel.css", *sorted(panels.glob("*/*.css")), *own]
+        mend(outdir, app.config.html_baseurl, looks, lambda event, pages: app.emit(event, pages, outdir))
 
 
 def _add_feature(app, name):
-    """One that is there: it hears, and its looks and script are carried and loaded."""
+    """One that is there: it hears, and its script is carried and loaded."""
     folder = ROOT / "site" / "features" / name
     if not folder.exists():
         return
@@ -133,9 +135,7 @@ def _add_feature(app, name):
         app.setup_extension(name)
     for event, hear in getattr(feature, "HEARS", {}).items():
         app.connect(event, hear, priority=HEARD[event])
-    looks = [path for path in [script.with_suffix(".css")] if path.exists()]
-    load(app, *(path.name for path in looks))
-    app.carried += [*looks, *([script] if script.exists() else []), *getattr(feature, "CARRIED", [])]
+    app.carried += [*([script] if script.exists() else []), *getattr(feature, "CARRIED", [])]
     if hasattr(feature, "SCRIPTED"):
 
         def equip(app, pagename, templatename, context, doctree):
@@ -149,7 +149,7 @@ def setup(app):
     for event in ("pages-written", "pages-mended"):
         app.add_event(event)
     app.setup_extension("plusx.sphinx")
-    app.carried = [Path(__file__).with_name(name) for name in ("book.css", "book.js")]
+    app.carried = [Path(__file__).with_name("book.js")]
     # Else pybtex reads what every package says of itself at each citation, an eighth of the time of a render.
     for name in ("docutils", "plaintext"):
         register_plugin("pybtex.backends", name, find_plugin("pybtex.backends", name), force=True)

@@ -42,12 +42,12 @@ def _equip(app, pagename, templatename, context, doctree):
     if found(body, "writer"):
         _put_panel(app, "writer", context, export_model(app.srcdir) if app.config.plusx_model else {})
     if HERO in body:
-        _put_files(app, "writer", "writer.js")
+        _put_files(app, "writer.js")
         context["body"] = body.replace(HERO, write_hero(app.srcdir).read_text(encoding="utf8"))
 
 
 def _put_panel(app, kind, context, nets):
-    _put_files(app, kind, f"{kind}.js", f"{kind}-worker.js")
+    _put_files(app, f"{kind}.js", f"{kind}-worker.js")
     for module in MODULES if nets else ():  # some servers do not know .mjs
         copy_asset_file(str(from_npm(f"{module}.mjs")), str(ours(app) / f"{Path(module).name}.js"))
     files = {}
@@ -57,12 +57,12 @@ def _put_panel(app, kind, context, nets):
     context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
 
 
-def _put_files(app, kind, *scripts):
-    panels = PACKAGE / "panels"
-    sheets = [panels / "panel.css", panels / kind / f"{kind}.css"]
-    for asset in [*sheets, *(panels / "built" / name for name in scripts)]:
-        copy_asset_file(str(asset), str(ours(app)))
-    load(app, "explore.css", "diagram.css", *(sheet.name for sheet in sheets), scripts[0], priority=500)
+def _put_files(app, *scripts):
+    for name in scripts:
+        copy_asset_file(str(PACKAGE / "panels" / "built" / name), str(ours(app)))
+    for name in "explore.css", "diagram.css":
+        app.add_css_file(f"plusx/{name}")
+    load(app, scripts[0])
 
 
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:

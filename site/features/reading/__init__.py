@@ -41,11 +41,11 @@ def _fold(app, doctree, docname):
     if not source.endswith(".ipynb"):
         return
     open_cells = ideas(nbformat.read(source, as_version=4))
-    for code in list(doctree.findall(lambda node: isinstance(node, nodes.Element) and "cell_input" in node["classes"])):
-        cell, lines = code.parent, len(code.astext().rstrip("\n").split("\n"))
+    for cell in doctree.findall(nodes.container):
         tags = " ".join(cell["classes"])
-        if "tag_hide-" in tags or cell["cell_index"] in open_cells:
+        if cell.get("nb_element") != "cell_code" or "tag_hide-" in tags or cell["cell_index"] in open_cells:
             continue
+        lines = len(cell.children[0].astext().rstrip("\n").split("\n"))
         what = "measured" if "tag_nbval-check-output" in tags else f"code, {lines} line{'s' if lines > 1 else ''}"
         badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
         cell["classes"].insert(1, "px-fold")
