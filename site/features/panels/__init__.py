@@ -23,7 +23,6 @@ ORT = "onnxruntime-web/dist"
 MODULES = f"{ORT}/ort.wasm.bundle.min", "@huggingface/tokenizers/dist/tokenizers.min"  # that workers import
 NETS = ROOT / "chapters" / "data" / "playground"
 MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
-HERO = '<div class="px-hero"></div>'  # where a page wants a writer with what was kept of it
 # The code of what they compute.
 PANELS = {
     "playground": [PACKAGE / "nets" / "switched.py"],
@@ -41,13 +40,14 @@ def _equip(app, pagename, templatename, context, doctree):
             _put_panel(app, kind, context, export_nets(kind, app.srcdir))
     if found(body, "writer"):
         _put_panel(app, "writer", context, export_model(app.srcdir) if app.config.plusx_model else {})
-    if HERO in body:
-        _put_files(app, "writer.js")
-        context["body"] = body.replace(HERO, write_hero(app.srcdir).read_text(encoding="utf8"))
 
 
 def _put_panel(app, kind, context, nets):
-    _put_files(app, f"{kind}.js", f"{kind}-worker.js")
+    for name in f"{kind}.js", f"{kind}-worker.js":
+        copy_asset_file(str(PACKAGE / "panels" / "built" / name), str(ours(app)))
+    for name in "explore.css", "diagram.css":
+        app.add_css_file(f"plusx/{name}")
+    load(app, f"{kind}.js")
     for module in MODULES if nets else ():  # some servers do not know .mjs
         copy_asset_file(str(from_npm(f"{module}.mjs")), str(ours(app) / f"{Path(module).name}.js"))
     files = {}
@@ -55,14 +55,6 @@ def _put_panel(app, kind, context, nets):
         copy_asset_file(str(path), str(ours(app)))
         files[name] = {"url": path.name, "bytes": path.stat().st_size, "keep": name == "model"}
     context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
-
-
-def _put_files(app, *scripts):
-    for name in scripts:
-        copy_asset_file(str(PACKAGE / "panels" / "built" / name), str(ours(app)))
-    for name in "explore.css", "diagram.css":
-        app.add_css_file(f"plusx/{name}")
-    load(app, scripts[0])
 
 
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
@@ -92,13 +84,6 @@ def _runtime(srcdir: Path, kind: str) -> dict[str, Path]:
         parts["runtime"].write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))
 
     return _made(srcdir, f"{kind}-runtime", {"runtime": ("runtime.bin", [runtime])}, pack)
-
-
-def write_hero(srcdir: Path) -> Path:
-    """The file of the first page's writer: 3 s."""
-    makers = [PACKAGE / "panels" / name for name in ("page.py", "writer/__main__.py", "writer/page.py")]
-    makers += [PACKAGE / "explore" / "drawn.py", ROOT / "chapters" / "evidence" / "sentence_through_layers.json"]
-    return _made(srcdir, "hero", {"hero": ("hero.html", makers)}, partial(_program, "writer"))["hero"]
 
 
 def _program(module: str, parts: dict):
