@@ -19,7 +19,6 @@ import pages
 import panels
 import plotly
 import pytest
-import reading
 import yaml
 from browser import QuietHandler, serve, soup
 from bs4 import BeautifulSoup
@@ -157,7 +156,7 @@ def test_the_site_carries_the_bundles_its_explorers_name_and_no_other(site, page
     assert carried == {f"plotly-{name}.min.js" for name in named}
 
 
-@pytest.mark.parametrize("edit", [*pages.EDITS, reading.FOLDS], ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", pages.EDITS, ids=lambda edit: edit.name)
 def test_an_edit_that_finds_nothing_to_edit_stops_the_build_by_its_name(site, edit):
     """Pages that were edited are such pages, as those of another version of the theme would be."""
     files = [site / "_static" / "scripts" / edit.on] if edit.on.endswith(".js") else sorted(site.rglob("*.html"))
@@ -168,13 +167,11 @@ def test_an_edit_that_finds_nothing_to_edit_stops_the_build_by_its_name(site, ed
             pages.edit(path.read_text(encoding="utf8"), path.name, [edit])
 
 
-def test_stylesheets_of_all_pages_stand_in_one_order_that_each_agrees_with():
-    a, b, c, d = (Path(f"{name}.css") for name in "abcd")
-    lists = [a, b, d], [a, c], [c, d]
-    order = pages.joint_order(lists)
-    assert {*order} == {a, b, c, d} and all(wanted == [each for each in order if each in wanted] for wanted in lists)
-    with pytest.raises(ExtensionError, match="some pages load .*a.css.* in this order, and others not"):
-        pages.joint_order([*lists, [d, a]])
+def test_two_pages_that_load_stylesheets_in_two_orders_stop_the_build(tmp_path):
+    link = '<link rel="stylesheet" href="{}.css" />'
+    texts = {tmp_path / f"{name}.html": "".join(map(link.format, name)) for name in ("xyz", "xz", "zx")}
+    with pytest.raises(ExtensionError, match="one loads z.css, x.css, and others in another order"):
+        pages._join_styles(texts, tmp_path, [])
 
 
 def test_formulas_are_drawn_in_the_page_with_mathml_beside(site, page_files):

@@ -130,6 +130,11 @@ def test_the_wheel_holds_what_pages_load_and_asks_for_no_torch(wheel):
         names = set(files.namelist())
         (about,) = (files.read(name).decode() for name in names if name.endswith("METADATA"))
     assert {"plusx/sphinx/extension.py", *(f"plusx/explore/{name}" for name in extension.ASSETS)} <= names
+    panels = extension.PACKAGE / "panels"
+    loaded = {
+        f"plusx/panels/{path.relative_to(panels)}" for kind in ("css", "js") for path in panels.rglob(f"*.{kind}")
+    }
+    assert {name for name in loaded if "/js/" not in name} <= names
     modules = {name for name in names if name.startswith("plusx/") and name.count("/") == 1}
     assert {Path(name).suffix for name in modules} == {".py"} and "plusx/book.py" not in modules
     needs = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra ==)", about, re.M)

@@ -322,7 +322,7 @@ def test_a_kept_step_is_what_an_export_makes(nets, name, tmp_path):
 
 def test_a_race_is_a_preset_of_the_page_of_all_lanes():
     def setup(html):
-        return json.loads(html.split('class="ln-setup">')[1].split("</script>")[0])
+        return json.loads(html.split('class="pn-setup">')[1].split("</script>")[0])
 
     panels = map(setup, shown_by("train-it-yourself", "setup-torch", "presets", "the-lanes", "the-sorters"))
     panels = {panel["kind"]: panel for panel in panels}

@@ -144,7 +144,7 @@ def test_words_of_authors_are_inert_in_the_page():
     evil = "</script><script>alert(1)</script>"
     html = fragment(small_nets(), {evil: trained(TASKS["sorting"])}, [Challenge("sorting", evil, [], evil)])
     assert "<script>alert" not in html and html.count("</script>") == 2
-    setup = json.loads(re.search(r'class="pg-setup">(.*?)</script>', html, re.S)[1])
+    setup = json.loads(re.search(r'class="pn-setup">(.*?)</script>', html, re.S)[1])
     assert setup["presets"][0]["name"] == setup["challenges"][0]["told"] == evil
 
 
@@ -186,7 +186,7 @@ def test_packed_presets_keep_every_number_to_a_few_thousandths():
 
 def test_the_kernel_answers_questions_and_names_what_is_wrong(monkeypatch):
     nets = small_nets()
-    widget = Live(nets, "<div></div>")
+    widget = Live(nets, "<div></div>", {})
     sent = []
     monkeypatch.setattr(widget, "send", lambda content, buffers=None: sent.append((content, buffers)))
     switches = [0, *trained(TASKS["sorting"])[1:]]
@@ -694,7 +694,7 @@ def open_views(open_page, nets):
     def open_views(count):
         page, _, errors = open_page("about:blank")
         errors.clear()  # a blank page has no storage for its theme
-        live, sent = Live(nets, markup(nets, {}, [])), []
+        live, sent = Live(nets, markup(nets, {}, []), {}), []
         live.send = lambda content, buffers=(): sent.append((content, buffers))
 
         def ask(question):

@@ -16,7 +16,6 @@ from test_build import Book
 from test_pretrained import HERE, needs
 
 from plusx.panels.writer import writer
-from plusx.panels.writer.__main__ import texts
 from plusx.panels.writer.page import LAYERS, markup
 
 GIVEN = "The capital of France is"
@@ -141,13 +140,15 @@ def test_its_page_is_light(site):
     assert types + sum(len(gzip.compress(path.read_bytes())) for path in files) <= 200_000
 
 
-def test_its_texts_are_those_of_the_chapter():
-    said = texts()
-    page = soup(ROOT / "_build" / "html" / "chapters" / "a-real-language-model.html")
-    kept = json.loads(page.select_one(".wr-setup").string)["texts"]
-    assert len(said) == 61 and said.items() >= {(): " " + kept[""].strip()}.items()
-    for cut, text in said.items():
-        assert text.strip() == kept[" ".join(map(str, cut))].strip()
+def texts_of(page):
+    """What a page's writer knows that was written, by what was cut."""
+    return json.loads(soup(page).select_one(".plusx-writer .pn-setup").string)["texts"]
+
+
+def test_its_texts_are_those_of_the_chapter_with_attention_cut(site):
+    said, kept = texts_of(site / "index.html"), texts_of(site / "chapters" / "a-real-language-model.html")
+    cuts = [f"attention {kind} {layer}" for kind in ("skip", "branch") for layer in range(1, 31)]
+    assert sorted(said) == sorted(["", *cuts]) and said.items() <= kept.items() and len(kept) == 121
 
 
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
@@ -180,10 +181,10 @@ def test_the_text_types_itself_unless_the_reader_wants_no_motion(first):
     assert len(written(page)) >= len(whole)
 
 
-def test_without_scripts_it_is_a_picture_with_both_texts(first):
+def test_without_scripts_it_is_a_picture_with_both_texts(first, site):
     page, _, _ = first(scripts=False)
     shown = " ".join(page.locator(".plusx-writer").inner_text().split())
-    assert "loved to play" in shown and " ".join(texts()["attention", "skip", 5].split()) in shown
+    assert "loved to play" in shown and " ".join(texts_of(site / "index.html")["attention skip 5"].split()) in shown
     assert page.locator(".plusx-writer button:visible").count() == 0
 
 

@@ -7,14 +7,11 @@ import sys
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
-from sphinx.util.fileutil import copy_asset_file
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "plusx"
 NODE_MODULES = ROOT / "node_modules"
 sys.path += [str(ROOT / "site" / "features"), str(ROOT / "tools")]
-
-from bundle import bundle_into  # noqa: E402
 
 
 def from_npm(name: str) -> Path:
@@ -30,26 +27,10 @@ def ours(app) -> Path:
     return Path(app.outdir, "_static", "plusx")
 
 
-def carry(app, *files: Path) -> None:
-    """Put files into the site before its first page is written: a script with all that it imports."""
-    app.carried = [*getattr(app, "carried", []), *files]
-
-
-def put_carried(app) -> None:
-    scripts = [file for file in app.carried if file.suffix == ".js"]
-    if app.builder.format == "html":
-        bundle_into(ours(app), scripts)
-        for file in {*app.carried} - {*scripts}:
-            copy_asset_file(str(file), str(ours(app)))
-
-
-def load(app, *names: str, priority: int = 901) -> None:
-    """Let the page that is being written, or each if none is yet, load some of our files."""
+def load(app, *names: str) -> None:
+    """Let the page that is being written, or each if none is yet, load some of our scripts."""
     for name in names:
-        if name.endswith(".css"):
-            app.add_css_file(f"plusx/{name}", priority=priority)
-        else:
-            app.add_js_file(f"plusx/{name}", defer="defer")
+        app.add_js_file(f"plusx/{name}", defer="defer")
 
 
 def button(label: str, icon: str, press: str, tooltip: str) -> dict:

@@ -1,15 +1,18 @@
 """The Sphinx extension of the book: its features, the execution cache, launch buttons, type.
 
-What any book with explorers needs is in `plusx.sphinx`, what becomes of a written page in pages.py. A feature is an
-extension of its own; two events more than Sphinx has tell it of all written pages, as a dict of path -> HTML that it
-changes: `pages-written`, and `pages-mended`, when formulas are drawn and addresses are short.
+What any book with explorers needs is in `plusx.sphinx`, what becomes of a written page in pages.py. A feature's module
+may say what its functions hear, HEARS; which pages load NAME.js, SCRIPTED; what else comes into the site, CARRIED.
+NAME.css is for all pages. Two events more than Sphinx has tell of all written pages, as a dict of path -> HTML that is
+changed: `pages-written`, and `pages-mended`, when formulas are drawn and addresses are short.
 """
 
 import hashlib
+import importlib
 import re
 from pathlib import Path
 
-from assets import PACKAGE, ROOT, carry, from_npm, load, ours, put_carried
+from assets import PACKAGE, ROOT, from_npm, load, ours
+from bundle import bundle_into
 from pages import mend
 from pybtex.plugin import find_plugin, register_plugin
 from sphinx.util.fileutil import copy_asset_file
@@ -20,8 +23,11 @@ from plusx.sphinx.extension import MODE
 # One that is not there is left out.
 FEATURES = (
     "editions", "stage", "panels", "essay", "terms", "reading", "slides", "predict",
-    "numbering", "finding", "cards", "opener", "offline",
+    "numbering", "finding", "cards", "offline",
 )  # fmt: skip
+# What they hear, and after whom: the theme begins a page's list of buttons at 501, `mend` ends at 900.
+HEARD = {"doctree-resolved": 500, "html-page-context": 600, "build-finished": 950}
+HEARD |= {"pages-written": 500, "pages-mended": 500}
 # build.py leaves this file in a site; any other build of the site removes it.
 STAMP = ".inputs"
 
@@ -97,8 +103,11 @@ def _copy_assets(app):
         copy_asset_file(str(part), str(fonts))
     for name, part in TYPE.items():
         copy_asset_file(str(from_npm(part)), str(ours(app) / name))
-    load(app, "maths.css", priority=500)
-    load(app, "book.css", "book.js", priority=900)
+    bundle_into(ours(app), [file for file in app.carried if file.suffix == ".js"])
+    for file in app.carried:
+        if file.suffix != ".js":
+            copy_asset_file(str(file), str(ours(app)))
+    load(app, "book.js")
 
 
 def _describe(app, pagename, templatename, context, doctree):
@@ -110,14 +119,37 @@ def _describe(app, pagename, templatename, context, doctree):
 def _mend(app, exception):
     if not exception and app.builder.format == "html":
         outdir = Path(app.outdir)
-        mend(outdir, app.config.html_baseurl, lambda event, pages: app.emit(event, pages, outdir))
+        panels, own = PACKAGE / "panels", [Path(__file__).with_name("book.css")]
+        own += (path for name in FEATURES for path in (ROOT / "site" / "features").glob(f"{name}/{name}.css"))
+        looks = [ours(app) / "maths.css", panels / "panel.css", *sorted(panels.glob("*/*.css")), *own]
+        mend(outdir, app.config.html_baseurl, looks, lambda event, pages: app.emit(event, pages, outdir))
+
+
+def _add_feature(app, name):
+    """One that is there: it hears, and its script is carried and loaded."""
+    folder = ROOT / "site" / "features" / name
+    if not folder.exists():
+        return
+    feature, script = importlib.import_module(name), folder / f"{name}.js"
+    if hasattr(feature, "setup"):
+        app.setup_extension(name)
+    for event, hear in getattr(feature, "HEARS", {}).items():
+        app.connect(event, hear, priority=HEARD[event])
+    app.carried += [*([script] if script.exists() else []), *getattr(feature, "CARRIED", [])]
+    if hasattr(feature, "SCRIPTED"):
+
+        def equip(app, pagename, templatename, context, doctree):
+            if feature.SCRIPTED.search(context.get("body") or ""):
+                load(app, script.name)
+
+        app.connect("html-page-context", equip)
 
 
 def setup(app):
     for event in ("pages-written", "pages-mended"):
         app.add_event(event)
     app.setup_extension("plusx.sphinx")
-    carry(app, *(Path(__file__).with_name(name) for name in ("book.css", "book.js")))
+    app.carried = [Path(__file__).with_name("book.js")]
     # Else pybtex reads what every package says of itself at each citation, an eighth of the time of a render.
     for name in ("docutils", "plaintext"):
         register_plugin("pybtex.backends", name, find_plugin("pybtex.backends", name), force=True)
@@ -126,12 +158,10 @@ def setup(app):
     # `mend` takes pages as Sphinx writes them, not as it left them: all are written at each build.
     app.connect("env-get-outdated", lambda app, env, *_: env.found_docs)
     app.connect("builder-inited", _copy_assets)
-    app.connect("builder-inited", put_carried)
     app.connect("html-page-context", _describe)
     # After the theme (priority 500) has written the colours of code.
     app.connect("build-finished", _mend, priority=900)
     for name in FEATURES:
-        if (ROOT / "site" / "features" / name).exists():
-            app.setup_extension(name)
+        _add_feature(app, name)
     # A panel's page copies its files while it is written: one writer.
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -31,7 +31,6 @@ from jupyter_cache import get_cache  # noqa: E402
 from jupyter_cache.base import CacheBundleIn  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellControlSignal, DeadKernelError  # noqa: E402
-from panels import made_ahead  # noqa: E402
 from sphinx_external_toc.parsing import parse_toc_yaml  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 from warm import warm  # noqa: E402
@@ -134,26 +133,20 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     return failure
 
 
-async def make(slots, call, *given) -> None:
-    async with slots:
-        await asyncio.to_thread(call, *given)
-
-
 async def run_all(book: Path, timeout: int) -> list[str]:
     """Run the notebooks that changed, and return their failures."""
     path = cache_path(book)
     cache, slots = get_cache(path), asyncio.Semaphore(KERNELS)
     print(f"Notebooks ({path.relative_to(book)}):", flush=True)
-    # What runs longest would else run alone at the end: nets, then the last chapters.
+    # What runs longest, the last chapters, would else run alone at the end.
     pages = [*reversed(notebooks(book))]
     changed = [page for page in pages if not is_known(page, cache)]
     for page in pages:
         if page not in changed:
             print(f"  {page_name(page, book):<40} cached", flush=True)
-    ahead = (make(slots, *call) for call in made_ahead(book, pages))
     jobs = (run(page, book, cache, timeout, slots) for page in changed)
     with warm() if len(changed) > KERNELS else contextlib.nullcontext():
-        failures = [failure for failure in await asyncio.gather(*ahead, *jobs) if failure]
+        failures = [failure for failure in await asyncio.gather(*jobs) if failure]
     for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other)

@@ -12,9 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from html import unescape
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -73,10 +71,10 @@ def edit(text: str, file: str, edits: list[Edit]) -> str:
     return text
 
 
-def mend(outdir: Path, base: str, tell: Callable[[str, dict], object]) -> None:
+def mend(outdir: Path, base: str, looks: list[Path], tell: Callable[[str, dict], object]) -> None:
     """All of it, for the site in `outdir`.
 
-    base: where the site will be, or "" if that is not known.
+    base: where the site will be, or "" if that is not known. looks: stylesheets that come after those of pages.
     tell: takes the name of an event and all pages, path -> HTML, and lets features change them.
 
     ExtensionError: a formula, an icon, a stylesheet, or what an edit looks for is not as expected.
@@ -94,7 +92,7 @@ def mend(outdir: Path, base: str, tell: Callable[[str, dict], object]) -> None:
         unused = [scripts for use, scripts in UNUSED.items() if not re.search(use, html)]
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS, *unused]), outdir)
     tell("pages-mended", pages)
-    _join_styles(pages, outdir)
+    _join_styles(pages, outdir, looks)
     _address_site(outdir, pages, base)
     for path, html in pages.items():
         path.write_text(html, encoding="utf8")
@@ -292,35 +290,26 @@ def _static(page: Path, outdir: Path) -> str:
     return "../" * (len(page.relative_to(outdir).parts) - 1) + "_static/plusx"
 
 
-def joint_order(lists) -> list[Path]:
-    """All stylesheets in one order that agrees with each page's. ExtensionError: two pages contradict each other."""
-    after = TopologicalSorter()
-    for wanted in lists:
-        for before, sheet in pairwise(wanted):
-            after.add(sheet, before)
-    try:
-        return [*after.static_order()]
-    except CycleError as error:
-        names = ", ".join(sheet.name for sheet in error.args[1])
-        raise ExtensionError(f"pages: some pages load {names} in this order, and others not.") from error
-
-
-def _join_styles(pages: dict, outdir: Path) -> None:
+def _join_styles(pages: dict, outdir: Path, looks: list[Path]) -> None:
     """One stylesheet in place of those the pages load, which are one after the other what a first view waits for."""
-    sheets = {
-        page: [(page.parent / found[1]).resolve() for found in STYLE.finditer(html)] for page, html in pages.items()
-    }
-    order = joint_order(sheets.values())
+    lists = [[(page.parent / found[1]).resolve() for found in STYLE.finditer(html)] for page, html in pages.items()]
+    order = [*dict.fromkeys(sheet for sheets in lists for sheet in sheets)]
+    for sheets in lists:
+        if sheets != [sheet for sheet in order if sheet in sheets]:
+            raise ExtensionError(
+                f"pages: one loads {', '.join(each.name for each in sheets)}, and others in another order."
+            )
 
     def read(sheet):
         text = IMPORT.sub(lambda found: read((sheet.parent / found[1]).resolve()), sheet.read_text(encoding="utf8"))
         here = sheet.parent.relative_to(outdir / "_static").as_posix()
-        return URL.sub(lambda found: f"url(../{here}/{found[1]})", COMMENT.sub("", text))
+        return URL.sub(lambda found: f"url(../{here}/{found[1]})", text)
 
+    css = "\n".join([*map(read, order), *(sheet.read_text(encoding="utf8") for sheet in looks)])
     scripts = [
         path for path in sorted(outdir.rglob("*.js")) if not path.name.startswith(("plotly", "searchindex", "ort"))
     ]
-    request = {"css": "\n".join(map(read, order)), "pages": list(pages.values()), "scripts": list(map(str, scripts))}
+    request = {"css": COMMENT.sub("", css), "pages": list(pages.values()), "scripts": list(map(str, scripts))}
     css = _node("styles.js", request, "the stylesheets cannot be read")
     (outdir / "_static" / "plusx" / "site.css").write_text(css, encoding="utf8")
     version = hashlib.sha256(css.encode()).hexdigest()[:8]

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
-from assets import ROOT, carry, load
+from assets import ROOT
 from sphinx.errors import ExtensionError
 
 # The explorer of a chapter that a card shows; the playground has none, and its card stays as it is.
@@ -29,8 +29,11 @@ ASIDE = re.compile(r'<path class="px-(?:layer|zero)"[^>]*/>|<text .*?</text>', r
 COLOUR = re.compile(r"(?:fill|stroke): (var\(--px-(?!grid|muted)\w+\))")
 
 
-def add_miniatures(app, pages: dict, outdir: Path) -> None:
-    """Into the cards of index.html. ExtensionError: a chapter has no such picture."""
+def illustrate(app, pages: dict, outdir: Path) -> None:
+    """A miniature for each card of index.html; and what a link to a chapter shows elsewhere is its own picture.
+
+    ExtensionError: a chapter has no such picture.
+    """
     index = outdir / "index.html"
 
     def with_picture(card):
@@ -38,14 +41,9 @@ def add_miniatures(app, pages: dict, outdir: Path) -> None:
         return card[0] + (miniature(pages[outdir / card[1]], explorer) if explorer else "")
 
     pages[index] = CARD.sub(with_picture, pages[index])
-
-
-def name_previews(app, pages: dict, outdir: Path) -> None:
-    """What a link to a chapter shows elsewhere is its own picture."""
-    own = {picture.stem for picture in PREVIEWS}
-    for path in own.intersection(path.stem for path in pages):
-        page = outdir / "chapters" / f"{path}.html"
-        pages[page] = pages[page].replace("_static/preview.png", f"_static/plusx/{path}.png")
+    for name in {picture.stem for picture in PREVIEWS}.intersection(path.stem for path in pages):
+        page = outdir / "chapters" / f"{name}.html"
+        pages[page] = pages[page].replace("_static/preview.png", f"_static/plusx/{name}.png")
 
 
 def miniature(page: str, explorer: str) -> str:
@@ -91,9 +89,4 @@ def _fitted(lines: list) -> str:
     return f'<svg class="plusx-card" viewBox="{BOX}" preserveAspectRatio="none" aria-hidden="true">{shapes}</svg>'
 
 
-def setup(app):
-    carry(app, Path(__file__).with_name("cards.css"), *PREVIEWS)
-    app.connect("builder-inited", lambda app: load(app, "cards.css"))
-    app.connect("pages-mended", add_miniatures)
-    app.connect("pages-mended", name_previews)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+CARRIED, HEARS = PREVIEWS, {"pages-mended": illustrate}

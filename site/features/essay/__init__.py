@@ -2,26 +2,34 @@
 
 A step is `<div class="px-scene" data-from="chapters/PAGE.html#EXPLORER">` around paragraphs. A link in a paragraph to a
 state of that explorer sets it, as one comes to read it (essay.js) or at a press. The race is that of a chapter, closed
-as there; its script comes late (race.js).
+as there; its script comes late (race.js). The writer is a chapter's, with what was kept of attention's skips and
+branches, and no more.
 """
 
+import json
 import re
 from pathlib import Path
 
-from assets import carry, load
+from assets import load
 from sphinx.errors import ExtensionError
 
-HERE = Path(__file__).parent
 STEP = re.compile(r'<div class="px-scene" data-from="([^"#]+)#(\w+)">')
 PLACE = '<div class="px-race"></div>'
 CHAPTER = "chapters/05-degradation.html"
 SCRIPT = re.compile(r'<script defer="defer" src="\.\./([^"]*/lanes\.js[^"]*)"')
-RACE = re.compile(r'<div class="plusx-lanes".*?class="ln-setup">.*?</script>\s*</div>', re.S)
+RACE = re.compile(r'<div class="plusx-lanes".*?class="pn-setup">.*?</script>\s*</div>', re.S)
+HERO = '<div class="px-hero"></div>'
+WRITERS = "chapters/a-real-language-model.html"
+WRITER = re.compile(r'<div class="plusx-writer".*?class="pn-setup">([^<]*)</script>\s*</div>', re.S)
+# What wants a model, and the FFN's additions.
+ASKS = re.compile(
+    r' data-files="[^"]*"|<form.*?</form>\n|<div class="wr-wire"><span class="wr-part">FFN.*?</div></div>\n', re.S
+)
 TABLE = re.compile(r"<table.*?</table>", re.S)  # of the data: explore.js writes it anew when it is opened
 
 
 def bring(app, pages: dict, outdir: Path) -> None:
-    """Each step's picture from its chapter's page, without a drawing of its own, and the race.
+    """Each step's picture from its chapter's page, without a drawing of its own, the race and the writer.
 
     ExtensionError: there is none.
     """
@@ -33,6 +41,13 @@ def bring(app, pages: dict, outdir: Path) -> None:
         race = found[0].replace('data-src="../', 'data-src="')
         late = f'<div class="px-race" data-script="{script[1]}">\n{race}\n</div>'
         pages[index] = pages[index].replace(PLACE, late)
+    if HERO in pages.get(index, ""):
+        if not (found := WRITER.search(pages[outdir / WRITERS])):
+            raise ExtensionError(f"essay: {WRITERS} has no writer for index.html; name another chapter.")
+        told = json.loads(found[1])
+        told["texts"] = {cut: text for cut, text in told["texts"].items() if not cut.startswith("FFN")}
+        setup = json.dumps(told, separators=(",", ":")).replace("<", "\\u003c")
+        pages[index] = pages[index].replace(HERO, ASKS.sub("", found[0].replace(found[1], setup)))
     if not STEP.search(pages.get(index, "")):
         return
 
@@ -51,13 +66,12 @@ def bring(app, pages: dict, outdir: Path) -> None:
 
 def _equip(app, pagename, templatename, context, doctree):
     if STEP.search(context.get("body") or ""):
-        load(app, "explore.css", "diagram.css", "essay.css", "explore.js", "essay.js", priority=500)
+        load(app, "explore.js", "essay.js")
     if PLACE in (context.get("body") or ""):
-        load(app, "explore.css", "diagram.css", "panel.css", "lanes.css", "race.js", priority=500)
+        load(app, "race.js")
+    if HERO in (context.get("body") or ""):
+        load(app, "writer.js")
 
 
-def setup(app):
-    carry(app, *(HERE / name for name in ("essay.css", "essay.js", "race.js")))
-    app.connect("html-page-context", _equip)
-    app.connect("pages-mended", bring)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+CARRIED = [Path(__file__).with_name("race.js")]
+HEARS = {"html-page-context": _equip, "pages-mended": bring}

@@ -8,8 +8,6 @@ import re
 from html import unescape
 from pathlib import Path
 
-from assets import carry, load
-
 WORDS = 300  # letters of a section
 SECTION = re.compile(r'<section[^>]* id="([^"]+)">\s*(?:<span id="[^"]*"></span>\s*)*<h[1-3]>(.*?)</h[1-3]>', re.S)
 TERM = re.compile(r'<dt id="(term-[^"]*)">(.*?)</dt>(?:\s*<dt.*?</dt>)*\s*<dd>(.*?)</dd>', re.S)
@@ -48,8 +46,4 @@ def index_sections(app, pages: dict, outdir: Path) -> None:
     (outdir / "_static" / "plusx" / "sections.js").write_text(script, encoding="utf8")
 
 
-def setup(app):
-    carry(app, *(Path(__file__).with_name(name) for name in ("finding.css", "finding.js")))
-    app.connect("builder-inited", lambda app: load(app, "finding.css", "finding.js"))
-    app.connect("pages-mended", index_sections)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+SCRIPTED, HEARS = re.compile(""), {"pages-mended": index_sections}  # on every page

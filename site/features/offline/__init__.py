@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from urllib.parse import quote
 
-from assets import carry, load
-
 HERE = Path(__file__).parent
 OFFER = re.compile(r'(<div class="px-offline" data-megabytes=")\d*"')
 WORKER = "offline-worker.js"  # it answers for addresses below its own, so it lies beside the first page
@@ -34,18 +32,9 @@ def offer_to_keep(site: Path) -> None:
     worker.write_text("".join(lines) + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")
 
 
-def _equip(app, pagename, templatename, context, doctree):
-    if OFFER.search(context.get("body") or ""):
-        load(app, "offline.css", "offline.js")
-
-
 def _finish(app, exception):
     if not exception and app.builder.format == "html":
         offer_to_keep(Path(app.outdir))
 
 
-def setup(app):
-    carry(app, HERE / "offline.css", HERE / "offline.js")
-    app.connect("html-page-context", _equip)
-    app.connect("build-finished", _finish, priority=950)  # when all files are as they will be
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+SCRIPTED, HEARS = OFFER, {"build-finished": _finish}

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from assets import PACKAGE, ROOT, from_npm, load, ours
@@ -22,7 +23,6 @@ ORT = "onnxruntime-web/dist"
 MODULES = f"{ORT}/ort.wasm.bundle.min", "@huggingface/tokenizers/dist/tokenizers.min"  # that workers import
 NETS = ROOT / "chapters" / "data" / "playground"
 MADE = ROOT / "chapters" / "data" / "made"  # kept from a build, for another would take half a minute to make the same
-HERO = '<div class="px-hero"></div>'  # where a page wants a writer with what was kept of it
 # The code of what they compute.
 PANELS = {
     "playground": [PACKAGE / "nets" / "switched.py"],
@@ -40,13 +40,14 @@ def _equip(app, pagename, templatename, context, doctree):
             _put_panel(app, kind, context, export_nets(kind, app.srcdir))
     if found(body, "writer"):
         _put_panel(app, "writer", context, export_model(app.srcdir) if app.config.plusx_model else {})
-    if HERO in body:
-        _put_files(app, "writer", "writer.js")
-        context["body"] = body.replace(HERO, write_hero(app.srcdir).read_text(encoding="utf8"))
 
 
 def _put_panel(app, kind, context, nets):
-    _put_files(app, kind, f"{kind}.js", f"{kind}-worker.js")
+    for name in f"{kind}.js", f"{kind}-worker.js":
+        copy_asset_file(str(PACKAGE / "panels" / "built" / name), str(ours(app)))
+    for name in "explore.css", "diagram.css":
+        app.add_css_file(f"plusx/{name}")
+    load(app, f"{kind}.js")
     for module in MODULES if nets else ():  # some servers do not know .mjs
         copy_asset_file(str(from_npm(f"{module}.mjs")), str(ours(app) / f"{Path(module).name}.js"))
     files = {}
@@ -56,72 +57,58 @@ def _put_panel(app, kind, context, nets):
     context["body"] = equipped(context["body"], kind, data_files=json.dumps(files))
 
 
-def _put_files(app, kind, *scripts):
-    panels = PACKAGE / "panels"
-    sheets = [panels / "panel.css", panels / kind / f"{kind}.css"]
-    for asset in [*sheets, *(panels / "built" / name for name in scripts)]:
-        copy_asset_file(str(asset), str(ours(app)))
-    load(app, "explore.css", "diagram.css", *(sheet.name for sheet in sheets), scripts[0], priority=500)
-
-
 def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
-    """The runtime, gzipped, and each net of a panel as ONNX, made once for what they depend on: up to 15 s a net.
+    """The runtime, gzipped, and each net of a panel as ONNX: up to 15 s a net.
 
     The nets lie in `MADE`, as long as nothing has changed that they depend on.
     """
     makers = [*PANELS[kind], PACKAGE / "panels" / "onnx.py", PACKAGE / "panels" / kind / "export.py"]
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
-    kept = Path(srcdir) / "_build" / ".nets" / kind
-    kept.mkdir(parents=True, exist_ok=True)
-    files = {net: _made(kept / _named_after([*own, *makers], f"{net}.onnx")) for net, own in inputs.items()}
-    parts = {net: path.with_suffix(".part") for net, path in files.items() if not path.exists()}
-    if parts:  # by one process, which knows torch's exporter after the first
-        pairs = [str(word) for pair in parts.items() for word in pair]
-        subprocess.run([sys.executable, "-m", f"plusx.panels.{kind}.export", *pairs], check=True)
-    for net, part in parts.items():
-        part.rename(files[net])
-    files["runtime"] = _runtime(kept)
-    for other in set(kept.iterdir()) - set(files.values()):
-        other.unlink()
-    return files
+    wanted = {net: (f"{net}.onnx", [*own, *makers]) for net, own in inputs.items()}
+    return _made(srcdir, kind, wanted, partial(_program, f"{kind}.export")) | _runtime(srcdir, kind)
 
 
 def export_model(srcdir: Path) -> dict[str, Path]:
-    """The language model of the writer and its tokenizer, made once for what they depend on; the runtime. `make model`
-    brings what that takes.
+    """The language model of the writer, its tokenizer, and the runtime. `make model` brings what that takes."""
+    makers = [PACKAGE / "nets" / "pretrained.py", PACKAGE / "nets" / "readers.py"]
+    makers.append(PACKAGE / "panels" / "writer" / "export.py")
+    wanted = {"model": ("smollm2.onnx", makers), "words": ("smollm2.json", makers)}
+    return _made(srcdir, "writer", wanted, partial(_program, "writer.export")) | _runtime(srcdir, "writer")
+
+
+def _runtime(srcdir: Path, kind: str) -> dict[str, Path]:
+    runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
+
+    def pack(parts):
+        parts["runtime"].write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))
+
+    return _made(srcdir, f"{kind}-runtime", {"runtime": ("runtime.bin", [runtime])}, pack)
+
+
+def _program(module: str, parts: dict):
+    """Let a module of `plusx.panels` write what it is asked for by name and path."""
+    pairs = (str(word) for pair in parts.items() for word in pair)
+    subprocess.run([sys.executable, "-m", f"plusx.panels.{module}", *pairs], check=True)
+
+
+def _made(srcdir: Path, folder: str, wanted: dict, write) -> dict[str, Path]:
+    """Files that are made once for what they depend on; those of before are removed.
+
+    wanted: name -> the file's own, and what it depends on. write: takes name -> path of those that there are not.
     """
-    folder = PACKAGE / "panels" / "writer"
-    kept = Path(srcdir) / "_build" / ".nets" / "writer"
+    kept = Path(srcdir) / "_build" / ".nets" / folder
     kept.mkdir(parents=True, exist_ok=True)
-    makers = [PACKAGE / "nets" / "pretrained.py", PACKAGE / "nets" / "readers.py", folder / "export.py"]
-    model, words = (kept / _named_after(makers, name) for name in ("smollm2.onnx", "smollm2.json"))
-    command = [sys.executable, "-m", "plusx.panels.writer.export"]
-    _put(model, lambda part: subprocess.run([*command, part, words], check=True))
-    files = {"model": model, "words": words, "runtime": _runtime(kept)}
+    names = {each: _named_after(makers, name) for each, (name, makers) in wanted.items()}
+    files = {each: (MADE if (MADE / name).exists() else kept) / name for each, name in names.items()}
+    parts = {each: path.with_name(f"{each}.part") for each, path in files.items() if not path.exists()}
+    if parts:  # at once: torch's exporter is known after the first
+        write(parts)
+    for each, part in parts.items():  # whole or not at all
+        part.rename(files[each])
     for other in set(kept.iterdir()) - set(files.values()):
         other.unlink()
     return files
-
-
-def _runtime(kept: Path) -> Path:
-    runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
-    packed = kept / _named_after([runtime], "runtime.bin")
-    _put(packed, lambda part: part.write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0)))
-    return packed
-
-
-def write_hero(srcdir: Path) -> Path:
-    """The file of the first page's writer, made once for what it depends on: 3 s."""
-    makers = [PACKAGE / "panels" / "writer" / name for name in ("__main__.py", "page.py")]
-    makers += [PACKAGE / "explore" / "drawn.py", ROOT / "chapters" / "evidence" / "sentence_through_layers.json"]
-    kept = Path(srcdir) / "_build" / ".hero"
-    kept.mkdir(parents=True, exist_ok=True)
-    net = kept / _named_after(makers, "hero.html")
-    _put(net, lambda part: subprocess.run([sys.executable, "-m", "plusx.panels.writer", part], check=True))
-    for other in set(kept.iterdir()) - {net}:
-        other.unlink()
-    return net
 
 
 def _named_after(paths, name: str) -> str:
@@ -130,11 +117,6 @@ def _named_after(paths, name: str) -> str:
     contents = [*(path.read_bytes() for path in paths), "\n".join(pins).encode()]
     digest = hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents))
     return f"{digest.hexdigest()[:8]}-{name}"
-
-
-def _made(path: Path) -> Path:
-    """The file of this name in `MADE`, or the one that a build has to make."""
-    return MADE / path.name if (MADE / path.name).exists() else path
 
 
 def keep_made() -> None:
@@ -146,25 +128,6 @@ def keep_made() -> None:
             shutil.copy(path, MADE)
     for other in set(MADE.iterdir()) - {MADE / path.name for path in paths}:
         other.unlink()
-
-
-def _put(path: Path, write):
-    """Write a file that is not there yet, whole or not at all."""
-    if path.exists():
-        return
-    part = path.with_suffix(".part")
-    write(part)
-    part.rename(path)
-
-
-def made_ahead(book: Path, pages: list[Path]) -> list[tuple]:
-    """Calls that make what Sphinx would make later with one core idle: nets of panels, and the first page's texts."""
-    code = "".join(page.read_text(encoding="utf8") for page in pages)
-    calls = [(export_nets, kind, book) for kind in PANELS if f"from plusx.panels.{kind} " in code]
-    first = book / "index.md"
-    if first.exists() and HERO in first.read_text(encoding="utf8"):
-        calls.append((write_hero, book))
-    return calls
 
 
 def setup(app):

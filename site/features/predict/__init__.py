@@ -10,8 +10,6 @@ import os
 import re
 from pathlib import Path
 
-from assets import carry, load
-
 # A question, its choices, and their name.
 BOX = re.compile(
     r'<p>((?:(?!</p>).)*)</p>\s*<div class="px-choices">\s*(<details name="([\w-]+)".*?</details>)\s*</div>', re.S
@@ -65,13 +63,4 @@ def _row(href: str, title: str, box: re.Match) -> str:
     return ROW.format(name=box[3], href=href, title=title, question=question, choices=shown, measured=measured)
 
 
-def _equip(app, pagename, templatename, context, doctree):
-    if re.search('class="px-(choices|believed)"', context.get("body") or ""):
-        load(app, "predict.css", "predict.js", priority=902)
-
-
-def setup(app):
-    carry(app, *(Path(__file__).with_name(name) for name in ("predict.css", "predict.js")))
-    app.connect("html-page-context", _equip)
-    app.connect("pages-written", tabulate)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+SCRIPTED, HEARS = re.compile('class="px-(choices|believed)"'), {"pages-written": tabulate}

@@ -9,43 +9,47 @@ out later.
 import re
 from pathlib import Path
 
-from assets import button, carry, load
+import nbformat
+from assets import button, load
 from docutils import nodes
-from pages import Edit, edit
 
 HERE = Path(__file__).parent
-OPEN_CELL = r'<div class="cell ((?![^"]*tag_hide-)[^"]*)">'  # one that no tag folds
+IDEA = 15  # lines that code may have to stay open, where no cell is called an idea
 
 
-def _foldable(cell: re.Match) -> str:
-    """A cell that *Read* folds behind a badge, unless its code carries an idea (stage)."""
-    classes, lines = cell[1], int(cell[3])
-    if "px-idea" in classes:
-        return f'<div class="cell px-open {classes}">\n{cell[2]}'
-    what = "measured" if "tag_nbval-check-output" in classes else f"code, {lines} line{'s' if lines > 1 else ''}"
-    badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
-    return f'<div class="cell px-fold {classes}">\n{badge}\n{cell[2]}'
+def ideas(notebook) -> set[int]:
+    """The places of the cells whose code carries an idea.
+
+    Their ids begin with "idea"; in a notebook without such, they are short definitions that measure nothing.
+    """
+    code = {i: cell for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
+    called = {i for i, cell in code.items() if cell.id.startswith("idea")}
+    return called or {i for i, cell in code.items() if _defines(cell)}
 
 
-FOLDS = Edit(
-    "cells that Read folds",
-    OPEN_CELL.replace("cell (", "cell (?!px-open|px-fold)(")
-    + r'\s*(<div class="cell_input\b.*?<pre[^>]*--lines:(\d+)">)',
-    _foldable,
-    times=lambda html: len(re.findall(OPEN_CELL, html)),
-)
+def _defines(cell) -> bool:
+    short = len(cell.source.splitlines()) <= IDEA and "@evidence" not in cell.source
+    return short and bool(re.search(r"^(class|def) ", cell.source, re.M)) and not cell.metadata.get("tags")
 
 
-def fold(app, pages: dict, outdir: Path) -> None:
-    """Every cell with code, in the texts of all pages."""
-    for path, html in pages.items():
-        pages[path] = edit(html, path.name, [FOLDS])
-
-
-def _find_notes(app, doctree, docname):
+def _fold(app, doctree, docname):
+    """Code behind a badge, unless its cell is folded by a tag or carries an idea; and the section of the lab notes."""
     for section in doctree.findall(nodes.section):
         if "lab-notes" in section["ids"]:
             section["classes"].append("px-notes")
+    source = app.env.doc2path(docname)
+    if not source.endswith(".ipynb"):
+        return
+    open_cells = ideas(nbformat.read(source, as_version=4))
+    for cell in doctree.findall(nodes.container):
+        tags = " ".join(cell["classes"])
+        if cell.get("nb_element") != "cell_code" or "tag_hide-" in tags or cell["cell_index"] in open_cells:
+            continue
+        lines = len(cell.children[0].astext().rstrip("\n").split("\n"))
+        what = "measured" if "tag_nbval-check-output" in tags else f"code, {lines} line{'s' if lines > 1 else ''}"
+        badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
+        cell["classes"].insert(1, "px-fold")
+        cell.insert(0, nodes.raw("", f"{badge}\n", format="html"))
 
 
 def _equip(app, pagename, templatename, context, doctree):
@@ -58,11 +62,4 @@ def _equip(app, pagename, templatename, context, doctree):
     context["header_buttons"].append(button("reading", "fa-flask", "plusx.reading()", tooltip))
 
 
-def setup(app):
-    carry(app, HERE / "reading.css", HERE / "reading.js")
-    app.connect("builder-inited", lambda app: load(app, "reading.css"))
-    app.connect("doctree-resolved", _find_notes)
-    # After the theme (priority 501) has begun the list of buttons.
-    app.connect("html-page-context", _equip, priority=600)
-    app.connect("pages-written", fold)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+HEARS = {"doctree-resolved": _fold, "html-page-context": _equip}

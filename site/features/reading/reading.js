@@ -32,9 +32,7 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
 
   (globalThis.plusx ??= {}).reading = () => {
     root.dataset.reading = root.dataset.reading === "lab" ? "read" : "lab";
-    try {
-      localStorage.setItem("reading", root.dataset.reading);
-    } catch {} // it lasts as long as the page
+    localStorage.setItem("reading", root.dataset.reading);
     tell();
   };
   tell();

@@ -1,4 +1,4 @@
-"""The Sphinx extension for what of a chapter is in sight: where its explorers stand, and which code carries an idea.
+"""The Sphinx extension for where a chapter's explorers stand.
 
 An explorer and the text that speaks of it become a stage and its script: stage.css lets the explorer stand beside the
 text, and stage.js lets a paragraph set its state. Nothing is moved: keyboards, screen readers, paper and slides have
@@ -7,10 +7,7 @@ the order that the notebook has.
 
 import re
 from itertools import takewhile
-from pathlib import Path
 
-import nbformat
-from assets import carry, load
 from docutils import nodes
 
 from plusx.sphinx.markup import found as found_in
@@ -18,7 +15,6 @@ from plusx.sphinx.markup import found as found_in
 WORDS = 60  # that a text has at least, if its explorer is to stand beside it
 TEXT = (nodes.paragraph, nodes.bullet_list, nodes.enumerated_list)
 OPEN_OR_CLOSE = re.compile(r"<(/?)(?:div|details)\b")
-IDEA = 15  # lines that code may have to stay open in Read, where no cell is called an idea
 WIDE = "full-width"  # the theme folds the page's contents beside what has this class
 
 
@@ -28,21 +24,6 @@ def holds_explorer(node, also_drawn=True) -> bool:
         return False
     explorers = [each for raw in node.findall(nodes.raw) for each in found_in(raw.astext(), "explore")]
     return any(also_drawn or "data-drawn" not in each for each in explorers)
-
-
-def ideas(notebook) -> set[int]:
-    """The places of the cells whose code carries an idea.
-
-    Their ids begin with "idea"; in a notebook without such, they are short definitions that measure nothing.
-    """
-    code = {i: cell for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
-    called = {i for i, cell in code.items() if cell.id.startswith("idea")}
-    return called or {i for i, cell in code.items() if _defines(cell)}
-
-
-def _defines(cell) -> bool:
-    short = len(cell.source.splitlines()) <= IDEA and "@evidence" not in cell.source
-    return short and bool(re.search(r"^(class|def) ", cell.source, re.M)) and not cell.metadata.get("tags")
 
 
 def _lead_in(section) -> None:
@@ -100,29 +81,15 @@ def _predictions(children) -> list[tuple[int, int]]:
 
 
 def _place(app, doctree, docname):
-    source = app.env.doc2path(docname)
-    if app.builder.format != "html" or not source.endswith(".ipynb"):
+    if app.builder.format != "html":
         return
-    open_cells = ideas(nbformat.read(source, as_version=4))
     for cell in doctree.findall(nodes.container):
         if holds_explorer(cell):
             cell["classes"].append(WIDE)
-        if cell.get("nb_element") == "cell_code" and cell["cell_index"] in open_cells:
-            cell["classes"].append("px-idea")
     for section in list(doctree.findall(nodes.section)):
         if section.parent is doctree:
             _lead_in(section)
         _put_on_stage(section)
 
 
-def _equip(app, pagename, templatename, context, doctree):
-    if 'class="px-script' in (context.get("body") or ""):
-        load(app, "stage.js")
-
-
-def setup(app):
-    carry(app, *(Path(__file__).with_name(name) for name in ("stage.css", "stage.js")))
-    app.connect("builder-inited", lambda app: load(app, "stage.css", priority=902))
-    app.connect("doctree-resolved", _place)
-    app.connect("html-page-context", _equip)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+SCRIPTED, HEARS = re.compile('class="px-script'), {"doctree-resolved": _place}

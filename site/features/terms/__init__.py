@@ -6,7 +6,6 @@ terms.js shows them beside a term that the mouse or the focus is on.
 import re
 from pathlib import Path
 
-from assets import carry, load
 from sphinx.errors import ExtensionError
 
 ENTRY = re.compile(r"((?:<dt id=\"term-[^\"]*\">(?:(?!</dt>).)*</dt>\s*)+)<dd>(.*?)</dd>", re.S)
@@ -31,14 +30,4 @@ def explain(app, pages: dict, outdir: Path) -> None:
             pages[path] = html.replace("</article>", f'</article>\n<template id="px-terms">{kept}</template>', 1)
 
 
-def _equip(app, pagename, templatename, context, doctree):
-    if LINK.search(context.get("body") or ""):
-        load(app, "terms.js")
-
-
-def setup(app):
-    carry(app, *(Path(__file__).with_name(name) for name in ("terms.css", "terms.js")))
-    app.connect("builder-inited", lambda app: load(app, "terms.css"))
-    app.connect("html-page-context", _equip)
-    app.connect("pages-mended", explain)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+SCRIPTED, HEARS = LINK, {"pages-mended": explain}

@@ -6,24 +6,3 @@ Here live the nets. How they are trained is in `plusx.training`, what is asked o
 from .residual import ACTIVATIONS, INITS, NORMS, Linear, Residual, Stack, states
 from .resnet import ORDERS, block, linear, resnet_images, resnet_mlp
 from .transformer import POST_NORM, PRE_NORM, Attention, Transformer, layer, token_linear
-
-__all__ = [
-    "ACTIVATIONS",
-    "INITS",
-    "NORMS",
-    "ORDERS",
-    "POST_NORM",
-    "PRE_NORM",
-    "Attention",
-    "Linear",
-    "Residual",
-    "Stack",
-    "Transformer",
-    "block",
-    "layer",
-    "linear",
-    "resnet_images",
-    "resnet_mlp",
-    "states",
-    "token_linear",
-]

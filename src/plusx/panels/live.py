@@ -1,10 +1,12 @@
-"""Live: a panel beside a kernel, an anywidget whose questions torch answers."""
+"""The doors of a panel: in the book's page its HTML; beside a kernel an anywidget, whose questions torch answers."""
 
+import os
 from pathlib import Path
 
 import torch
 
 from ..explore.live import STYLES, Asking, joined
+from ..explore.saved import show
 
 HERE = Path(__file__).parent
 
@@ -14,8 +16,28 @@ def styles(kind: str) -> str:
     return joined(*STYLES, HERE / "panel.css", HERE / kind / f"{kind}.css")
 
 
+def open_door(page, live):
+    """Display a panel where it is. page, live: functions, of which one is called, that give its HTML or its `Panel`."""
+    if os.environ.get("PLUSX_EXPLORE") == "static":
+        from IPython.display import HTML, display
+
+        display(HTML(page()))
+    else:
+        show(live())
+
+
 class Panel(Asking):
     """Answers to questions with an id: what `asked` returns, of which tensors go as float32."""
+
+    def keep(self, *words, shown=""):
+        """What a notebook's file keeps of it, for readers without a kernel: what it is, more, and how to switch it.
+
+        shown: HTML between the first words and the last.
+        """
+        first, last = words[0], words[-1]
+        page = f"<p><strong>{first}</strong></p>\n{shown}<p>{last}</p>"
+        self.kept = {"text/plain": " ".join(words), "text/html": page}
+        return self
 
     def answer(self, question):
         try:

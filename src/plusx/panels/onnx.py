@@ -1,8 +1,11 @@
-"""What the two panels' ONNX files share: torch's exporter without its warnings, and files without what no run needs."""
+"""What the panels' ONNX files share: torch's exporter without its warnings, and files without what no run needs."""
 
 import logging
+import sys
 import warnings
 from contextlib import contextmanager
+
+import torch
 
 
 @contextmanager
@@ -19,6 +22,14 @@ def quiet():
         log.setLevel(level)
 
 
+def exported(net, inputs, **how) -> bytes:
+    """A module as a file, the same bytes each time. inputs: tensors as it takes them. how: for torch's exporter."""
+    with quiet():
+        model = torch.onnx.export(net.eval(), inputs, dynamo=True, verbose=False, **how).model_proto
+    strip(model)
+    return model.SerializeToString(deterministic=True)
+
+
 def strip(model):
     """Take away what no run needs: names and shapes between nodes, stack traces, the producer's version."""
     graph = model.graph
@@ -29,3 +40,9 @@ def strip(model):
         node.ClearField("name")
     graph.ClearField("value_info")
     model.ClearField("producer_version")
+
+
+def asked(export):
+    """As a program is asked to: each name and the path where its file shall be."""
+    for pair in zip(sys.argv[1::2], sys.argv[2::2]):
+        export(*pair)

@@ -20,31 +20,3 @@ from .draw import (
 )
 from .drawn import along, carpet, dots, fanned, fold, river, threads, waterfall
 from .tables import Table, median_and_ends, short, spread
-
-__all__ = [
-    "Table",
-    "hline",
-    "along",
-    "bars",
-    "beside",
-    "beside_the_stream",
-    "bundle",
-    "carpet",
-    "dots",
-    "fanned",
-    "figure",
-    "fold",
-    "heatmap",
-    "line",
-    "log_axis",
-    "median_and_ends",
-    "panel",
-    "points",
-    "river",
-    "short",
-    "spread",
-    "threads",
-    "vline",
-    "waterfall",
-    "words",
-]

@@ -147,16 +147,13 @@ def _figure(kind, title, grid, layers, names, what, span, size, wire, ends):
     )
 
 
-def along(states, direction=None, normed=False):
+def along(states, direction=None):
     """States as heights: their projection on one direction, (layers + 1, inputs).
 
     states: (layers + 1, inputs, d), or such of several settings, (settings, layers + 1, inputs, d); then all share the
     direction. direction: (d,); without one, that in which all states differ most from the mean of their layer.
-    normed: each state by its own size, as later layers read it through a norm.
     """
     states = torch.as_tensor(states).double()
-    if normed:
-        states = states / states.square().mean(-1, keepdim=True).sqrt()
     if direction is None:
         apart = (states - states.mean(-2, keepdim=True)).flatten(0, -2)
         direction = torch.linalg.eigh(apart.T @ apart).eigenvectors[:, -1]

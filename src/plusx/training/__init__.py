@@ -5,5 +5,3 @@ Here lives what changes weights. The nets are in `plusx.nets`; `step` and `sorte
 
 from .data import mnist, mnist1d
 from .sidebyside import Adam, SideBySide, progress, train, without_bars
-
-__all__ = ["Adam", "SideBySide", "mnist", "mnist1d", "progress", "train", "without_bars"]

@@ -3,7 +3,7 @@
  * Nothing here knows what is asked.
  */
 
-import { unique } from "../../explore/js/elements.js";
+import { one, unique } from "../../explore/js/elements.js";
 import { followHost } from "../../explore/js/host.js";
 import { unpacked, unzip } from "../../explore/js/states.js";
 
@@ -12,11 +12,24 @@ const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 /** The folder of the page's scripts; null beside a kernel. */
 export const here = script && new URL(".", script.src);
 
+/** What the markup tells a panel. @param {HTMLElement} root */
+export const setupOf = (root) => JSON.parse(String(one(root, ".pn-setup").textContent));
+
 /**
- * From base64 of gzip to bytes.
+ * Numbers as `planes` in page.py packed them, then base64 of gzip: `take` gives a function that reads the next ones.
  * @param {string} text
  */
-export const inflated = async (text) => new Uint8Array(await unzip(unpacked(text)).arrayBuffer());
+export async function planes(text) {
+  const bytes = new Uint8Array(await unzip(unpacked(text)).arrayBuffer());
+  const half = bytes.length / 2; // low bytes, then high ones
+  let at = 0;
+  const take = (/** @type {number} */ count, /** @type {(word: number) => number} */ scale) => {
+    const begin = at;
+    at += count;
+    return () => Float32Array.from({ length: count }, (_, i) => scale(bytes[begin + i] + 256 * bytes[half + begin + i]));
+  };
+  return { take, isRead: () => at === half };
+}
 
 /** @typedef {{ done: (seen: any) => void, fail: (error: Error) => void }} Waiting */
 
@@ -119,24 +132,29 @@ function askKernel(model, signal) {
   return engine;
 }
 
+/** @typedef {{ lost: () => void, repaint: () => void }} Hearing */
+
 /**
- * A view of a panel beside a kernel.
- * @param {{ model: any, el: HTMLElement }} view
- * @param {{ lost: () => void, repaint: () => void }} calls lost: the kernel has no panel any more. repaint: the
- *     notebook's application has gone dark or light
+ * The anywidget of a panel for which a kernel computes.
+ * @param {(root: HTMLElement, beside: { engine: Remote, signal: AbortSignal }) => void} start makes the panel, which
+ *     leaves itself in `root.plusx`, and hears there when its kernel has `lost` it, or it has to `repaint`
  */
-export function beside({ model, el }, { lost, repaint }) {
-  el.innerHTML = model.get("markup");
-  const root = /** @type {HTMLElement} */ (el.firstElementChild);
-  const ended = new AbortController();
-  const { signal } = ended;
-  const engine = askKernel(model, signal);
-  const lose = () => {
-    engine.isGone = true; // ipywidgets says so when a kernel restarts, by itself or not
-    lost();
-  };
-  followHost(root, signal, repaint);
-  model.on("comm_live_update", lose);
-  signal.addEventListener("abort", () => model.off("comm_live_update", lose));
-  return { root, engine, signal, end: () => ended.abort() };
-}
+export const widget = (start) => ({
+  /** @param {{ model: any, el: HTMLElement }} view */
+  render({ model, el }) {
+    el.innerHTML = model.get("markup");
+    const root = /** @type {HTMLElement & { plusx?: Hearing }} */ (el.firstElementChild);
+    const ended = new AbortController();
+    const { signal } = ended;
+    const engine = askKernel(model, signal);
+    const lose = () => {
+      engine.isGone = true; // ipywidgets says so when a kernel restarts, by itself or not
+      root.plusx?.lost();
+    };
+    followHost(root, signal, () => root.plusx?.repaint());
+    model.on("comm_live_update", lose);
+    signal.addEventListener("abort", () => model.off("comm_live_update", lose));
+    start(root, { engine, signal });
+    return () => ended.abort();
+  },
+});

@@ -1,10 +1,17 @@
 /** What panels share whose nets come into a worker when they are asked for: what is said, and how they are loaded. */
 
+import { followTheme } from "../../explore/js/colours.js";
 import { make, unique } from "../../explore/js/elements.js";
-import { here, loadWorker } from "./engine.js";
+import { here, loadWorker, setupOf } from "./engine.js";
 
 export class Panel {
   group = unique(); // other views in the same page have radios of their own
+
+  /** Until `signal` aborts; in the book's page nothing aborts it. */
+  constructor(root, { engine, signal = new AbortController().signal } = {}) {
+    Object.assign(this, { root, engine, signal, setup: setupOf(root) });
+    root.plusx = this;
+  }
 
   /** The parts that load and tell. what: is loaded, in words. */
   buildCommon(what) {
@@ -13,6 +20,18 @@ export class Panel {
     this.message = make("p", { class: "px-message", role: "alert", hidden: true });
     const isOurs = Boolean(here); // Lab's address is Lab's
     this.link = make("a", { class: "px-link", href: "#", hidden: !isOurs }, "Link to this setting");
+    followTheme(() => this.repaint(), this.signal);
+  }
+
+  /** A question that a setting answers. missing: gives what is lacking now, in words, or "". */
+  challenge({ ask, told }, label, missing) {
+    const verdict = make("p", { role: "status", class: "pn-verdict" });
+    const check = () => {
+      const lacks = missing();
+      verdict.classList.toggle("pn-solved", !lacks);
+      verdict.textContent = lacks ? `Not yet: ${lacks}.` : `Solved. ${told}`;
+    };
+    return make("li", {}, make("p", {}, ask), make("button", { type: "button", onclick: check }, label), verdict);
   }
 
   /** options: value to label. */

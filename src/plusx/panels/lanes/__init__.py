@@ -7,13 +7,11 @@ Here lives `lanes`, and what a chapter gives it. In the book's page onnxruntime-
 import os
 from typing import NamedTuple
 
-from ...explore.saved import show
+from ..live import open_door
 from .kept import keep
-from .live import Live, saved
+from .live import Live
 from .page import fragment, markup
 from .race import KINDS, check
-
-__all__ = ["Challenge", "Preset", "lanes"]
 
 
 class Preset(NamedTuple):
@@ -66,11 +64,6 @@ def lanes(presets, challenges=(), closed=""):
     if os.environ.get("PLUSX_EVIDENCE"):
         for preset in presets:
             keep(preset)
-    elif os.environ.get("PLUSX_EXPLORE") == "static":
-        from IPython.display import HTML, display
-
-        display(HTML(fragment(presets, challenges, closed)))
-    else:
-        live = Live(markup(presets, challenges, closed), KINDS[presets[0].task])
-        live.kept = saved()
-        show(live)
+        return
+    given = presets, challenges, closed
+    open_door(lambda: fragment(*given), lambda: Live(markup(*given), KINDS[presets[0].task]))

@@ -1,14 +1,13 @@
 """The training steps as ONNX files, which a browser runs: `Lane.begin`, `step` and `look` of each kind of net."""
 
 import gzip
-import sys
 from pathlib import Path
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from plusx.panels.lanes.race import SORTER, STACK
-from plusx.panels.onnx import quiet, strip
+from plusx.panels.onnx import asked, exported, quiet
 from plusx.training.step import Took
 
 OPSET = 20
@@ -51,20 +50,10 @@ def export(name, path):
     given = tuple(tensor.clone() for tensor in inputs.values())  # tracing takes one tensor in two places for one input
     with quiet():
         graph = make_fx(function)(*given)  # gradients and update become plain operations, which an exporter knows
-        model = torch.onnx.export(
-            graph.eval(),
-            given,
-            input_names=list(inputs),
-            output_names=list(outputs),
-            opset_version=OPSET,
-            dynamo=True,
-            optimize=False,  # onnxscript 0.7 takes 1e-8 for 0, and Adam would divide by nothing
-            verbose=False,
-        ).model_proto
-    strip(model)
-    Path(path).write_bytes(gzip.compress(model.SerializeToString(deterministic=True), 9, mtime=0))
+    names = dict(input_names=list(inputs), output_names=list(outputs), opset_version=OPSET)
+    # onnxscript 0.7 takes 1e-8 for 0, and Adam would divide by nothing: it optimises nothing.
+    Path(path).write_bytes(gzip.compress(exported(graph, given, optimize=False, **names), 9, mtime=0))
 
 
 if __name__ == "__main__":
-    for pair in zip(sys.argv[1::2], sys.argv[2::2]):
-        export(*pair)
+    asked(export)

@@ -14,6 +14,8 @@ class Live(Panel):
 
     def __init__(self, markup, kind):
         super().__init__(markup)
+        what = "Two nets that train side by side, and a switch on all that tells them apart."
+        self.keep(what, "To train them, run the notebook up to this cell.")
         self.lane, self.trainings = kind.code.Lane(), {}
 
     def asked(self, id, lane, task, seed, words, steps, begin):
@@ -26,10 +28,3 @@ class Live(Panel):
             last = {"gradient": took[-1].gradient, "branch": took[-1].branch} if took else {}
             losses = torch.tensor([each.loss.item() for each in took])
             return {"loss": losses, **last, "seen": training.look(words)}
-
-
-def saved():
-    """What a notebook's file keeps of the lanes, for readers without a kernel: MIME type to content."""
-    what = "Two nets that train side by side, and a switch on all that tells them apart."
-    how = "To train them, run the notebook up to this cell."
-    return {"text/plain": f"{what} {how}", "text/html": f"<p><strong>{what}</strong></p>\n<p>{how}</p>"}

@@ -1,19 +1,15 @@
 """Static: the lanes as one HTML fragment, with the presets trained beforehand."""
 
-import base64
-import gzip
 import html
 import itertools
-import json
 from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from ...explore.controls import Control
 from ...explore.diagram import draw
-from ...explore.static import opening, states
 from ...training.step import examples
+from ..page import STAGE, beforehand, panel, planes, table
 from .kept import kept
 from .race import EVERY, KEPT, KINDS, filled
 
@@ -119,26 +115,16 @@ def markup(presets, challenges, closed="", before=""):
         "kept": KEPT,
         "every": EVERY,
     }
-    data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
-    shown = f'<div class="pn-stage"></div>\n{before}'
+    stage = STAGE + before
     if closed:
-        shown = f'<details class="ln-closed"><summary>{html.escape(closed)}</summary>\n{shown}</details>\n'
-    return f"""{opening("lanes", id=look.id)}
-{shown}<script type="application/json" class="ln-setup">{data}</script>
-</div>"""
+        stage = f'<details class="ln-closed"><summary>{html.escape(closed)}</summary>\n{stage}</details>\n'
+    return panel("lanes", setup, stage, id=look.id)
 
 
 def fragment(presets, challenges, closed):
     """The lanes' HTML for a page without a kernel, with the kept runs of all presets."""
     runs = [kept(preset) for preset in presets]
-    payload = base64.b64encode(gzip.compress(pack(runs), 9, mtime=0)).decode()
-    before = f"""<noscript><p class="px-message">To train needs JavaScript, the table below does not.</p></noscript>
-<details class="pg-table"><summary>The presets as a table</summary>
-<div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{table(presets, runs)}</div>
-</details>
-{states(payload)}
-"""
-    return markup(presets, challenges, closed, before)
+    return markup(presets, challenges, closed, beforehand("To train needs", losses(presets, runs), pack(runs)))
 
 
 def drawings(look):
@@ -148,18 +134,15 @@ def drawings(look):
 
 
 def pack(runs):
-    """All numbers in 16 bits, the low bytes, then the high ones, which compress better apart.
-
-    A loss, a gradient and a branch by its logarithm, from 1e-24 to 1e24, with 65535 for what is not a number; what is
-    seen from -4 to 4.
+    """A loss, a gradient and a branch by its logarithm, from 1e-24 to 1e24, with 65535 for what is not a number; what
+    is seen from -4 to 4.
     """
     words = []
     for run in runs:
         for lane in range(2):
             words += [logarithm(run[name][lane]) for name in ("loss", "gradient", "branch")]
             words.append((run["seen"][lane].nan_to_num(4).clamp(-4, 4) + 4) * 65535 / 8)
-    numbers = np.concatenate([part.double().numpy().ravel() for part in words])
-    return np.rint(numbers).astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
+    return planes(words)
 
 
 def logarithm(x):
@@ -167,16 +150,11 @@ def logarithm(x):
     return torch.where(x.isfinite(), words, 65535)
 
 
-def table(presets, runs):
+def losses(presets, runs):
     """The loss of each preset's lanes: before the first step, and over the last 20."""
     rows = []
     for preset, run in zip(presets, runs):
         for loss, name in zip(run["loss"], "AB"):
-            told = [
-                f"{loss[0]:.2f}",
-                f"{loss[-EVERY:].mean():.3f}" if loss[-EVERY:].isfinite().all() else "not a number",
-            ]
-            cells = "".join(f"<td>{cell}</td>" for cell in [TITLES[preset.task], *told])
-            rows.append(f'<tr><th scope="row">{html.escape(preset.name)}, {name}</th>{cells}</tr>')
-    head = "".join(f'<th scope="col">{title}</th>' for title in ("Preset", "data", "first loss", f"after {KEPT} steps"))
-    return f"<table><caption>Loss</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            last = f"{loss[-EVERY:].mean():.3f}" if loss[-EVERY:].isfinite().all() else "not a number"
+            rows.append([f"{preset.name}, {name}", TITLES[preset.task], f"{loss[0]:.2f}", last])
+    return table("Loss", ("Preset", "data", "first loss", f"after {KEPT} steps"), rows)

@@ -4,14 +4,11 @@ Here lives `playground`, the one name a chapter imports. In the book's page onnx
 in a live notebook torch does; what draws, js/playground.js, is the same. A notebook's file keeps a table beside it.
 """
 
-import os
 from typing import NamedTuple
 
-from ...explore.saved import show
-from .live import Live, saved
+from ..live import open_door
+from .live import Live
 from .page import START, fragment, markup
-
-__all__ = ["Challenge", "playground"]
 
 
 class Challenge(NamedTuple):
@@ -43,11 +40,5 @@ def playground(nets, presets, challenges, known=None):
         raise ValueError(f"playground: the nets have {sorted(lengths)} layers; give nets of one depth.")
     for name, switches in [*presets.items(), *((c.ask, s) for c in challenges for s in c.accepted)]:
         next(iter(nets.values())).check(switches, name)
-    if os.environ.get("PLUSX_EXPLORE") == "static":
-        from IPython.display import HTML, display
-
-        display(HTML(fragment(nets, presets, challenges, known)))
-    else:
-        live = Live(nets, markup(nets, presets, challenges, known))
-        live.kept = saved(nets, presets)
-        show(live)
+    given = nets, presets, challenges, known
+    open_door(lambda: fragment(*given), lambda: Live(nets, markup(*given), presets))

@@ -1,13 +1,12 @@
 """Nets with switches as ONNX files, which a browser runs: `Switched.look`, switches as inputs."""
 
-import sys
 from pathlib import Path
 
 import torch
 from torch import nn
 
 from plusx.nets.switched import Seen, load, trained
-from plusx.panels.onnx import quiet, strip
+from plusx.panels.onnx import asked, exported
 
 
 def export(name, path):
@@ -21,18 +20,9 @@ def export(name, path):
     net = load(name).float()
     places = net.task.places
     inputs = (torch.zeros(places - 1, dtype=torch.int64), torch.tensor(trained(net.task)))
-    with quiet():
-        model = torch.onnx.export(
-            Looking(net).eval(),
-            inputs,
-            input_names=["tokens", "switches"],
-            output_names=Seen._fields,
-            dynamic_shapes=({0: torch.export.Dim("n", min=1, max=places)}, None),
-            dynamo=True,
-            verbose=False,
-        ).model_proto
-    strip(model)
-    Path(path).write_bytes(model.SerializeToString(deterministic=True))
+    shapes = {0: torch.export.Dim("n", min=1, max=places)}, None
+    names = dict(input_names=["tokens", "switches"], output_names=Seen._fields)
+    Path(path).write_bytes(exported(Looking(net), inputs, dynamic_shapes=shapes, **names))
 
 
 class Looking(nn.Module):
@@ -48,5 +38,4 @@ class Looking(nn.Module):
 
 
 if __name__ == "__main__":
-    for pair in zip(sys.argv[1::2], sys.argv[2::2]):
-        export(*pair)
+    asked(export)

@@ -1,19 +1,14 @@
 """Static: the playground as one HTML fragment, with the presets computed beforehand."""
 
-import base64
-import gzip
-import html
 import itertools
-import json
 
-import numpy as np
 import torch
 from torch.nn import functional as F
 
 from ...explore.controls import Control
 from ...explore.diagram import draw
-from ...explore.static import opening, states
 from ...nets.switched import VALUES, Seen, encode, examples
+from ..page import STAGE, beforehand, panel, planes, table
 
 START = {
     "characters": dict(
@@ -68,23 +63,13 @@ def markup(nets, presets, challenges, known=None, before=""):
         },
         "challenges": [{**c._asdict(), "accepted": [digits(s) for s in c.accepted]} for c in challenges],
     }
-    data = json.dumps(setup, separators=(",", ":")).replace("<", "\\u003c")
-    return f"""{opening("playground", id="playground")}
-<div class="pn-stage"></div>
-{before}<script type="application/json" class="pg-setup">{data}</script>
-</div>"""
+    return panel("playground", setup, STAGE + before, id="playground")
 
 
 def fragment(nets, presets, challenges, known=None):
     """The playground's HTML for a page without a kernel, with all presets at the start inputs."""
-    seen = {name: look_at(net, START[name]["start"], presets) for name, net in nets.items()}
-    tables = "".join(table(net, name, presets, seen[name]) for name, net in nets.items())
-    payload = base64.b64encode(gzip.compress(pack(seen), 9, mtime=0)).decode()
-    before = f"""<noscript><p class="px-message">The switches need JavaScript, the table below does not.</p></noscript>
-<details class="pg-table"><summary>The presets as a table</summary>
-<div class="px-table" role="region" aria-label="The presets as a table" tabindex="0">{tables}</div></details>
-{states(payload)}
-"""
+    seen = seen_first(nets, presets)
+    before = beforehand("The switches need", answers(nets, presets, seen), pack(seen))
     return markup(nets, presets, challenges, known, before)
 
 
@@ -109,10 +94,13 @@ def look_at(net, text, presets):
     return [net.look(encode(net.task, text), switches) for switches in presets.values()]
 
 
-def pack(seen):
-    """All of them as 16-bit numbers: the low bytes, then the high ones, which compress better apart.
+def seen_first(nets, presets):
+    """`Seen` of each net's start input under each preset."""
+    return {name: look_at(net, START[name]["start"], presets) for name, net in nets.items()}
 
-    Scores become log probabilities, which are all that is shown of them. The scales are
+
+def pack(seen):
+    """All of them. Scores become log probabilities, which are all that is shown of them. The scales are
     those that js/table.js undoes: relative errors below 4e-4.
     """
     words = []
@@ -124,34 +112,25 @@ def pack(seen):
                 (similarity + 1) * 32767,
                 torch.log1p(norm) * 3000,
             ]
-    numbers = np.concatenate([part.double().numpy().ravel() for part in words])
-    if not (numbers.min() >= -0.5 and numbers.max() < 65535.5):
-        raise ValueError(f"pack: numbers from {numbers.min()} to {numbers.max()} do not fit 16 bits.")
-    return np.rint(numbers).astype("<u2").view(np.uint8).reshape(-1, 2).T.tobytes()
+    return planes(words)
 
 
-def table(net, name, presets, seen):
-    """What each preset does to the start input, in numbers and words."""
-    text = START[name]["start"]
-    given = encode(net.task, text)[None]
-    _, wanted = examples(net.task, given)
-    head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
-    rows = []
-    for preset, state in zip(presets, seen):
-        answer = state.scores[-1]  # (n, V)
-        loss = F.cross_entropy(answer[: wanted.shape[1]], wanted[0])
-        best = answer.argmax(-1)
-        said = best[-1:] if net.task.causal else best
-        rows.append([preset, f"{loss:.2f}", "".join(net.task.alphabet[i] for i in said), f"{mean_cosine(state):.2f}"])
-    cells = "".join(
-        f'<tr><th scope="row">{html.escape(first)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in rest)}</tr>'
-        for first, *rest in rows
-    )
-    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
-    return (
-        f"<table><caption>{html.escape(START[name]['title'])}, input “{html.escape(text)}”</caption><thead><tr>"
-        f"{titles}</tr></thead><tbody>{cells}</tbody></table>"
-    )
+def answers(nets, presets, seen):
+    """What each preset does to the start inputs, in numbers and words: a table for each net."""
+    tables = []
+    for name, net in nets.items():
+        text, rows = START[name]["start"], []
+        given = encode(net.task, text)[None]
+        _, wanted = examples(net.task, given)
+        for preset, state in zip(presets, seen[name]):
+            answer = state.scores[-1]  # (n, V)
+            loss = F.cross_entropy(answer[: wanted.shape[1]], wanted[0])
+            best = answer.argmax(-1)
+            said = "".join(net.task.alphabet[i] for i in (best[-1:] if net.task.causal else best))
+            rows.append([preset, f"{loss:.2f}", said, f"{mean_cosine(state):.2f}"])
+        head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
+        tables.append(table(f"{START[name]['title']}, input “{text}”", head, rows))
+    return "".join(tables)
 
 
 def mean_cosine(seen: Seen):

@@ -6,11 +6,9 @@ onnxruntime-web does, with the same weights. A page that does not shows what was
 
 import os
 
-from ...explore.saved import show
-from .live import Live, saved
+from ..live import open_door
+from .live import Live
 from .page import LAYERS, markup
-
-__all__ = ["writer"]
 
 
 def writer(prompt, texts=None, net="smollm2"):
@@ -27,11 +25,4 @@ def writer(prompt, texts=None, net="smollm2"):
     if net not in (nets := ["smollm2"] if static else [*LAYERS]):
         raise ValueError(f"writer: {net!r} does not write here; expected one of {', '.join(nets)}.")
     page = markup(prompt, texts, layers=LAYERS[net])
-    if static:
-        from IPython.display import HTML, display
-
-        display(HTML(page))
-    else:
-        live = Live(page, net)
-        live.kept = saved(prompt, texts)
-        show(live)
+    open_door(lambda: page, lambda: Live(page, net, prompt, texts[()]))

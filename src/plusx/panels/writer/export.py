@@ -4,7 +4,6 @@ A number of that file is d q + m, with four bits q and, for each 32, a d and an 
 MatMulNBits computes d (q - z), so z is -m / d. Embeddings are d q, with eight bits q. The gates are inputs.
 """
 
-import sys
 from pathlib import Path
 
 import gguf
@@ -12,6 +11,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from plusx.nets.pretrained import NETS, pretrained
+from plusx.panels.onnx import asked
 
 LAYERS, HEADS, KEYS, HEAD, WIDTH, WORDS, BLOCK = 30, 9, 3, 64, 576, 49152, 32
 PLACES = 512  # of which there are angles
@@ -109,18 +109,20 @@ def graph_of(weights):
     return helper.make_graph(g.nodes, "writer", [value("ids", INT64, 1, "n"), *gates, *kept], gives, g.constants)
 
 
-def export(model_file, words_file):
-    """Write the model, 97 MB, and its tokenizer, 2 MB of JSON; takes some 20 s, and gguf.
+def export(name, path):
+    """Write the "model", 97 MB, or "words", its tokenizer, 2 MB of JSON; takes some 20 s, and gguf.
 
     What is raised if the weights are missing is `pretrained`'s.
     """
     model, tokenizer = pretrained()
-    Path(words_file).write_text(tokenizer.backend_tokenizer.to_str(), encoding="utf8")
+    if name == "words":
+        Path(path).write_text(tokenizer.backend_tokenizer.to_str(), encoding="utf8")
+        return
     weights = {each.name: each for each in gguf.GGUFReader(Path(model.name_or_path, NETS["smollm2"].file)).tensors}
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(OURS, 1)]
     whole = helper.make_model(graph_of(weights), opset_imports=opsets, ir_version=10)
-    Path(model_file).write_bytes(whole.SerializeToString(deterministic=True))
+    Path(path).write_bytes(whole.SerializeToString(deterministic=True))
 
 
 if __name__ == "__main__":
-    export(*sys.argv[1:])
+    asked(export)

@@ -21,8 +21,14 @@ class Live(Panel):
     _esm = joined(HERE / "built" / "writer-widget.js")
     _css = styles("writer")
 
-    def __init__(self, markup, net="smollm2"):
+    def __init__(self, markup, net="smollm2", prompt="", wrote=""):
         super().__init__(markup)
+        what, how = (
+            "A language model, and a switch on each of its additions.",
+            "To switch, run the notebook up to here.",
+        )
+        begin = "Whole, it writes" if wrote else "It goes on from"
+        self.keep(what, prompt + wrote, how, shown=f"<p>{begin}: {html.escape(prompt + wrote)}</p>\n")
         self.net, self.gates = net, None
         self.views = {}  # to the tokens to be read next, what attention keeps of those before, and those written
 
@@ -46,13 +52,3 @@ class Live(Panel):
         written = written if ended else [*written, best.item()]
         self.views[view] = best.view(1, 1), past, written
         return {"text": tokenizer.decode(written), "ended": ended}
-
-
-def saved(prompt, texts):
-    """What a notebook's file keeps, for readers without a kernel: MIME type to content."""
-    what, how = "A language model, and a switch on each of its additions.", "To switch, run the notebook up to here."
-    text, begin = f"{prompt}{texts[()]}", "Whole, it writes" if texts[()] else "It goes on from"
-    return {
-        "text/plain": f"{what} {text} {how}",
-        "text/html": f"<p><strong>{what}</strong></p>\n<p>{begin}: {html.escape(text)}</p>\n<p>{how}</p>",
-    }

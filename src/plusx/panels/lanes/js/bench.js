@@ -1,6 +1,5 @@
 /** The lanes' controls and pictures, as elements. */
 
-import { followTheme } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
 import { make } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
@@ -36,7 +35,7 @@ export class Bench extends Results {
     this.seenBox = make("div", { class: "ln-seen" });
 
     this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, button)]));
-    this.challenges = setup.challenges.map((challenge) => this.buildChallenge(challenge, button));
+    this.challenges = setup.challenges.map((each) => this.challenge(each, "Check lane B", () => this.missing(each)));
     this.root.querySelector(".pn-stage").replaceChildren(
       make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets),
       this.story,
@@ -49,7 +48,6 @@ export class Bench extends Results {
       ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "pn-challenges" }, ...this.challenges)] : []),
     );
     this.offerLoading();
-    followTheme(() => this.draw(), this.signal);
     new ResizeObserver(() => this.draw()).observe(this.lossPicture.canvas);
     if (here) window.addEventListener("hashchange", () => location.hash === this.address() || this.followLink());
   }
@@ -91,16 +89,6 @@ export class Bench extends Results {
         ...(usual.depth ? [make("label", { class: "ln-depth" }, "Blocks", lane.depth, lane.depthTold)] : []),
         ...Object.keys(options).map(select)));
     return lane;
-  }
-
-  buildChallenge(challenge, button) {
-    const verdict = make("p", { role: "status", class: "pn-verdict" });
-    const check = () => {
-      const missing = this.missing(challenge);
-      verdict.classList.toggle("pn-solved", !missing);
-      verdict.textContent = missing ? `Not yet: ${missing}.` : `Solved. ${challenge.told}`;
-    };
-    return make("li", {}, make("p", {}, challenge.ask), button("Check lane B", check), verdict);
   }
 
   /** What lane B lacks for a challenge, in words; "" if nothing. */

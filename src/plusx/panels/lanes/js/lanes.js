@@ -8,14 +8,14 @@ import { unique } from "../../../explore/js/elements.js";
 import { statesOf } from "../../../explore/js/states.js";
 import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
-import { Kept } from "./kept.js";
+import { keptRuns } from "./kept.js";
 import { FRAME, frame, MOST, mean, NAMES, READING, START } from "./words.js";
 
 export class Lanes extends Bench {
-  /** Until `signal` aborts; in the book's page nothing aborts it. */
-  constructor(root, setup, { engine, signal = new AbortController().signal }) {
-    super();
-    Object.assign(this, { root, setup, engine, signal, view: unique(), seed: 0, patience: 15_000, ahead: 0 });
+  constructor(root, beside) {
+    super(root, beside);
+    Object.assign(this, { view: unique(), seed: 0, patience: 15_000, ahead: 0 });
+    const { setup } = this;
     this.branches = setup.usual.skips.split("").map((_, at) => { // what each is called: in words, and in its picture
       const { name, short, at: mine } = setup.groups.find((group) => group.at.includes(at));
       const number = mine.indexOf(at) + 1;
@@ -24,6 +24,15 @@ export class Lanes extends Bench {
     this.build();
     this.usePreset(0, false).then(() => here && this.followLink());
     this.signal.addEventListener("abort", () => (this.playing = false));
+  }
+
+  lost() {
+    this.pause();
+    this.say(this.fault());
+  }
+
+  repaint() {
+    this.draw();
   }
 
   // -- what the reader does
@@ -146,7 +155,7 @@ export class Lanes extends Bench {
 
   /** Ask the engine for steps of both lanes; a lane that has run away takes no more. */
   async ask(steps, begin) {
-    if (!this.engine) this.keptRuns ??= await Kept.from(await statesOf(this.root), this.setup);
+    if (!this.engine) this.keptRuns ??= await keptRuns(await statesOf(this.root), this.setup);
     const going = NAMES.filter((name) => begin || !this.history[name].ended);
     const ask = (name) => {
       const { words } = this.lanes[name];

@@ -2,8 +2,6 @@
 
 import { here } from "../../js/engine.js";
 
-export const setupOf = (root) => JSON.parse(root.querySelector(".ln-setup").textContent);
-
 /** Start lanes at once, or, where they are closed, when a reader or a link opens them. */
 export function whenOpen(root, start) {
   const closed = root.querySelector(".ln-closed");

@@ -1,6 +1,6 @@
 /** The playground's controls and places of pictures, as elements. */
 
-import { followTheme, paletteOf } from "../../../explore/js/colours.js";
+import { paletteOf } from "../../../explore/js/colours.js";
 import { diagram } from "../../../explore/js/diagram.js";
 import { make } from "../../../explore/js/elements.js";
 import { here } from "../../js/engine.js";
@@ -52,7 +52,7 @@ export class Bench extends Answer {
     this.largeCaption = make("figcaption", {});
     this.bars = make("ol", { class: "pg-bars" });
     this.barsTitle = make("h3", { "aria-level": 2 }); // the first of a page, too
-    this.challenges = setup.challenges.map((challenge) => this.challenge(challenge));
+    this.challenges = setup.challenges.map((each) => this.challenge(each, "Check my switches", () => this.missing(each)));
 
     // What says the answer comes before the stack for the keyboard, and stands below it for the eye (see playground.css).
     this.bench = make("div", { class: "pg-bench" },
@@ -74,7 +74,6 @@ export class Bench extends Answer {
       make("ol", { class: "pn-challenges" }, ...this.challenges),
     );
     this.offerLoading();
-    followTheme(() => this.repaint(), this.signal);
     if (!here) return;
     window.addEventListener("hashchange", () => this.followLink());
     const up = document.getElementById("pst-back-to-top");
@@ -97,18 +96,13 @@ export class Bench extends Answer {
       onclick: () => { this.large = name; if (this.seen) this.draw(); } }, make("canvas", { width: 1, height: 1, "aria-hidden": "true" }));
   }
 
-  challenge({ net, ask, accepted, told }) {
-    const verdict = make("p", { role: "status", class: "pn-verdict" });
-    const check = () => {
-      const changed = this.changes(this.switches).length;
-      const wanted = [...accepted[0]].filter((digit, i) => digit !== this.trained[i]).length;
-      const right = this.netName === net && accepted.includes(this.switches);
-      verdict.classList.toggle("pn-solved", right);
-      if (right) verdict.textContent = `Solved. ${told}`;
-      else if (this.netName !== net) verdict.textContent = `Not yet: this one is about the net for ${this.setup.nets[net].title.toLowerCase()}.`;
-      else if (changed !== wanted) verdict.textContent = `Not yet: ${changed} of the switches differ from training, it takes ${wanted}.`;
-      else verdict.textContent = "Not yet: the number of switches is right, but not which.";
-    };
-    return make("li", {}, make("p", {}, ask), make("button", { type: "button", onclick: check }, "Check my switches"), verdict);
+  /** What the switches lack for a challenge, in words; "" if nothing. */
+  missing({ net, accepted }) {
+    if (this.netName !== net) return `this one is about the net for ${this.setup.nets[net].title.toLowerCase()}`;
+    if (accepted.includes(this.switches)) return "";
+    const changed = this.changes(this.switches).length;
+    const wanted = [...accepted[0]].filter((digit, i) => digit !== this.trained[i]).length;
+    if (changed !== wanted) return `${changed} of the switches differ from training, it takes ${wanted}`;
+    return "the number of switches is right, but not which";
   }
 }

@@ -4,16 +4,19 @@
  * table of presets that the page brings along. Nothing here knows weights.
  */
 
+import { statesOf } from "../../../explore/js/states.js";
 import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { ACTIVATION, FFN, NORMS, PER_LAYER, short } from "./readings.js";
+import { tableOf } from "./table.js";
 
 export class Playground extends Bench {
-  /** Until `signal` aborts; in the book's page nothing aborts it. */
-  constructor(root, setup, { table, engine, signal = new AbortController().signal }) {
-    super();
-    Object.assign(this, { root, setup, table, engine, signal });
-    this.netName = Object.keys(setup.nets)[0];
+  constructor(root, beside) {
+    super(root, beside);
+    if (!this.engine) this.table = tableOf(statesOf(root), this.setup).catch(() => { // without presets the net still answers
+      this.say("The table of presets is damaged or missing: load the nets to see anything.");
+    });
+    this.netName = Object.keys(this.setup.nets)[0];
     this.text = this.net.start;
     this.trained = "1".repeat(this.net.layers * PER_LAYER + 1);
     this.switches = this.trained;
@@ -22,6 +25,10 @@ export class Playground extends Bench {
     this.large = "attention 0 0";
     this.build();
     this.changed(false).then(() => here && this.followLink());
+  }
+
+  lost() {
+    this.changed(false);
   }
 
   get net() {

@@ -11,5 +11,5 @@ for (const root of /** @type {NodeListOf<HTMLElement>} */ (document.querySelecto
     : location.protocol === "file:"
       ? "Not from disk, where a browser starts no worker."
       : `Load the model (${Math.round(bytes / 1e6)} MB)`;
-  root.plusx = new Writer(root, (progress) => loadWorker("writer-worker.js", files, progress), offer);
+  new Writer(root, (progress) => loadWorker("writer-worker.js", files, progress), offer);
 }

@@ -6,9 +6,11 @@
 
 import { diagram } from "../../../explore/js/diagram.js";
 import { one, unique } from "../../../explore/js/elements.js";
+import { setupOf } from "../../js/engine.js";
 
 const MOST = 40; // tokens of a text
 const PARTS = ["attention", "FFN"];
+export const GONE = "The kernel has no model any more: run this cell again.";
 
 /** @typedef {{ prompt: string, texts: Record<string, string>, example: string }} Setup */
 /** @typedef {{ text: string, ended: boolean }} Seen */
@@ -33,7 +35,8 @@ export class Writer {
    */
   constructor(root, bring, offer) {
     /** @type {Setup} */
-    this.setup = JSON.parse(String(one(root, ".wr-setup").textContent));
+    this.setup = setupOf(root);
+    root.plusx = this;
     this.bring = bring;
     this.cannot = offer.startsWith("Not") ? offer : "";
     const part = (/** @type {string} */ name) => one(root, name);
@@ -71,6 +74,12 @@ export class Writer {
     });
     this.load.addEventListener("click", () => this.loadModel());
   }
+
+  lost() {
+    this.say(GONE);
+  }
+
+  repaint() {}
 
   /** @param {string} name */
   toggle(name) {
@@ -185,7 +194,7 @@ export class Writer {
       }
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
-      this.say(engine.isGone ? "The kernel has no model any more: run this cell again." : `The model did not answer: ${message}.`);
+      this.say(engine.isGone ? GONE : `The model did not answer: ${message}.`);
     } finally {
       this.busy = false;
       go.textContent = "Write";
