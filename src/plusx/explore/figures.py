@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .colours import COLOURS
-from .controls import ExploreError
+from .controls import ExploreError, is_number
 from .drawn import normalise_drawn
 from .numbers import cells
 from .words import plain
@@ -345,9 +345,7 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
 def _numbers(values: list | tuple, where: str) -> np.ndarray | None:
     """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
     flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
-    if not flat or not all(
-        v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat
-    ):
+    if not flat or not all(v is None or is_number(v) for v in flat):
         return None
     try:
         return np.array(values, dtype=np.float64)
