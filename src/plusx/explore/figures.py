@@ -160,12 +160,9 @@ def _say_places(trace: dict, layout: dict):
                 if trace.get(key) is None:
                     trace[key] = trace.pop(f"{key}0", 0) + trace.pop(f"d{key}", 1) * np.arange(float(count))
         shared = layout.get(trace.pop("coloraxis", ""), {})
-        trace |= {key: shared[key] for key in ("colorscale", "reversescale", "colorbar", "showscale") if key in shared}
-        trace |= {
-            f"{'c' if trace['type'] == 'surface' else 'z'}{end[1:]}": shared[end]
-            for end in ("cmin", "cmax")
-            if end in shared
-        }
+        ends = {} if trace["type"] == "surface" else {"cmin": "zmin", "cmax": "zmax"}
+        own = ("colorscale", "reversescale", "colorbar", "showscale", "cmin", "cmax")
+        trace |= {ends.get(key, key): shared[key] for key in own if key in shared}
     elif trace.get("type", "scatter") in FLAT:
         for key, other in ("xy", "yx"):
             start = trace.get(f"{key}0", 0)
