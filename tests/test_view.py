@@ -34,11 +34,17 @@ TRACES = """() => {
   return [...own, ...drawn];
 }"""
 
-# Texts and paths, and where each lies; ticks in the order of their texts.
-PICTURE = """() => [...document.querySelectorAll('.px-plot .main-svg :is(path, text)')].map((node) => [
+# Texts and paths, where each lies and how it looks; ticks in the order of their texts.
+PICTURE = """() => { const looks = (node) => {
+    const style = getComputedStyle(node), filled = ['fill', 'fill-opacity', 'opacity', 'font-size'];
+    const stroked = ['stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray'];
+    return [...filled, ...(parseFloat(style.strokeWidth) ? stroked : [])].map((name) => style.getPropertyValue(name));
+  };
+  return [...document.querySelectorAll('.px-plot .main-svg :is(path, text)')].map((node) => [
     node.closest('[class*=tick], .gridlayer') ? `tick ${node.textContent}` : 'drawn', node.textContent,
-    ...['d', 'transform', 'x', 'y'].map((name) => node.getAttribute(name) ?? '')].join(' '))
-  .map((text, i) => (text.startsWith('tick') ? text : `${1000 + i} ${text}`)).sort()"""
+    ...['d', 'transform', 'x', 'y'].map((name) => node.getAttribute(name) ?? ''),
+    ...looks(node)].join(' '))
+  .map((text, i) => (text.startsWith('tick') ? text : `${1000 + i} ${text}`)).sort(); }"""
 NUMBER = re.compile(r"-?[\d.]+(?:e-?\d+)?")
 
 
@@ -283,18 +289,28 @@ def free(skip, scale, kind):
     x = np.arange(1, 9.0)
     y = scale * (x**2 + (30 if skip else 0))
     gap = np.where(x == 4, np.nan, y / 2)
+    width, dash, symbol = (1, "dot", "square") if scale > 1 else (2, "solid", "diamond-open")
     traces = dict(
         lines=[dict(x=x, y=y, mode="lines"), dict(x=x, y=gap, mode="lines", line=dict(dash="dash"))],
         dots=[dict(x=x, y=y), dict(x=x, y=-gap, mode="markers", marker=dict(symbol="square", size=9))],
         names=[dict(x=[f"n{i:g}" for i in x], y=y, mode="lines")],
         bars=[dict(type="bar", x=["p", "q", "r"], y=y[:3] - scale), dict(type="bar", x=["p", "q", "r"], y=y[2:5])],
         log=[dict(x=x, y=y, mode="lines+markers"), dict(x=x, y=gap - scale, mode="lines")],
-    )[kind]
-    axis = dict(title="y", type="log") if kind == "log" else dict(title="y")
-    return dict(data=traces, layout=dict(title=f"{skip} {scale} {kind}", xaxis=dict(title="x"), yaxis=axis))
+        looks=[
+            dict(x=x, y=y, visible=False),
+            dict(x=x, y=y, mode="lines+markers", line=dict(color="C1" if skip else "#333", dash=dash, width=width)),
+            dict(x=x, y=gap, mode="lines+markers", marker=dict(symbol=symbol, size=4 * width, color="ink")),
+            dict(x=x, y=-gap, mode="markers", marker=dict(color=[f"C{i % (2 + width)}" for i in range(8)])),
+            dict(x=x, y=-gap, mode="markers+text", text=["a"] * 8, marker=dict(color=y, size=x + width)),
+        ],
+    )[kind.removesuffix(", axes fixed")]
+    across, up = dict(title="x"), dict(title="y", **(dict(type="log") if kind == "log" else {}))
+    if kind.endswith("fixed"):
+        across, up = across | dict(range=[0, 9]), up | dict(range=[0, 60])
+    return dict(data=traces, layout=dict(title=f"{skip} {scale} {kind}", xaxis=across, yaxis=up))
 
 
-@pytest.mark.parametrize("kind", ["lines", "dots", "names", "bars", "log"])
+@pytest.mark.parametrize("kind", ["lines", "dots", "names", "bars", "log", "looks", "looks, axes fixed"])
 def test_what_is_moved_is_what_plotly_draws_anew(page_of, kind):
     """Also where plotly chooses the axes: after each press nothing is drawn anew, and drawing anew changes nothing."""
 
@@ -308,7 +324,11 @@ def test_what_is_moved_is_what_plotly_draws_anew(page_of, kind):
       const { react } = Plotly;
       window.redrawn = 0;
       Plotly.react = (...all) => { window.redrawn += 1; return react(...all); }; }""")
-    for name in ("skip", "scale", "scale", "skip", "scale", "scale"):
+    for turn, name in enumerate(("skip", "scale", "scale", "skip", "scale", "scale")):
+        if turn == 3:
+            page.evaluate("document.documentElement.dataset.theme = 'dark'")
+            settle(page)
+            page.evaluate("window.redrawn = 0")
         press(page, name)
         moved, redrawn = page.evaluate(PICTURE), page.evaluate("window.redrawn")
         page.evaluate("""() => {

@@ -219,9 +219,9 @@ def test_what_the_chapter_says_of_the_sentence_model():
     assert len(kept.places) == 12 and all(a > b for a, b in zip(asked["no skip"], asked["no branch"]))
     assert sum(ratio > 1 for ratio in asked["branch / stream"][1::2]) == 5  # the FFN's, mostly louder than their stream
     assert max(asked["branch / stream"][::2]) < 1
-    middle = heights[None].mean(1)
+    middle = heights["none"].mean(1)
     assert all(middle[at] < min(middle[at - 1], middle[at + 1]) for at in (4, 6, 8, 10))
-    moved = {kind: (heights[7, kind] - heights[None]).abs().mean(1) for kind in ("skip", "branch")}
+    moved = {kind: (heights[f"{kind} 8"] - heights["none"]).abs().mean(1) for kind in ("skip", "branch")}
     assert moved["skip"][:8].max() == 0 and (moved["skip"][8:] > 2 * moved["branch"][8:]).all()
 
 
@@ -243,9 +243,9 @@ def test_a_model_that_writes_is_asked_for_the_next_token_and_what_it_says():
     out = model(TOKENS, labels=TOKENS)
     assert found.whole == pytest.approx(out.loss.item(), rel=1e-5)
     top = out.logits[0, -1].softmax(-1).topk(5)
-    assert [words for words, _ in found.says[None]] == [f"<{at}>" for at in top.indices.tolist()]
-    assert [share for _, share in found.says[None]] == pytest.approx(top.values.tolist(), rel=1e-5)
-    assert found.says[0, "skip"] != found.says[None]
+    assert [words for words, _ in found.says["none"]] == [f"<{at}>" for at in top.indices.tolist()]
+    assert [share for _, share in found.says["none"]] == pytest.approx(top.values.tolist(), rel=1e-5)
+    assert found.says["skip 1"] != found.says["none"]
     assert found.stages[0].names == [f"<{at}>" for at in TOKENS[0].tolist()]
 
 
@@ -254,19 +254,19 @@ def test_heights_of_cuts_are_those_of_nets_cut_by_hand():
     net = Stack([usual() for _ in range(3)])
     (stage,) = xray(net, X).stages
 
-    def by_hand(cut=None, kind=None):
+    def by_hand(cut):
         states, x = [X], X
-        for at, block in enumerate(net.blocks):
+        for at, block in enumerate(net.blocks, 1):
             f = block(x)
-            x = f if (at, "skip") == (cut, kind) else x if (at, "branch") == (cut, kind) else x + f
+            x = f if cut == f"skip {at}" else x if cut == f"branch {at}" else x + f
             states.append(x)
         states = torch.stack(states)
         return (states / states.square().mean(-1, keepdim=True).sqrt()) @ stage.direction
 
     assert stage.direction.norm().item() == pytest.approx(1, rel=1e-5)
     for cut, heights in stage.heights.items():
-        torch.testing.assert_close(heights, by_hand(*cut or ()), rtol=1e-4, atol=1e-5)
-    assert len(stage.heights) == 7 and stage.heights[None].shape == (4, 12)
+        torch.testing.assert_close(heights, by_hand(cut), rtol=1e-4, atol=1e-5)
+    assert len(stage.heights) == 7 and stage.heights["none"].shape == (4, 12)
 
 
 def test_cuts_of_feature_vectors_share_passes():
@@ -275,9 +275,9 @@ def test_cuts_of_feature_vectors_share_passes():
 
 def test_stages_of_a_resnet_are_drawn_one_by_one():
     first, second = xray(made("ResNet"), IMAGES).stages
-    assert (first.first, tuple(first.shape), first.heights[None].shape) == (0, (8, 8, 8), (2, 8))
-    assert (second.first, tuple(second.shape), second.heights[None].shape) == (1, (16, 4, 4), (3, 16))
-    moved = second.heights[0, "skip"] - second.heights[None]
+    assert (first.first, tuple(first.shape), first.heights["none"].shape) == (0, (8, 8, 8), (2, 8))
+    assert (second.first, tuple(second.shape), second.heights["none"].shape) == (1, (16, 4, 4), (3, 16))
+    moved = second.heights["skip 1"] - second.heights["none"]
     assert moved.abs().max() > 0.1  # by a cut in the stage before
 
 
@@ -386,7 +386,7 @@ def test_from_a_shell_by_a_folder_of_transformers(tmp_path):
     ids = torch.arange(1, len(WORDS) + 1)[None]
     found = xray(writer.eval(), dict(input_ids=ids), says=lambda at: words.decode([at]))
     again = opened(tmp_path / "net.html")
-    assert again.stages[0].names == WORDS and again.says[None][0][0] == found.says[None][0][0]
+    assert again.stages[0].names == WORDS and again.says["none"][0][0] == found.says["none"][0][0]
     assert again.asked["no skip"] == pytest.approx(found.asked["no skip"], rel=1e-4)
     assert said.startswith("GPT2LMHeadModel, ") and "6 residual additions" in said and "it says '" in said
     assert {each.name for each in tmp_path.iterdir()} == {"writer", "net.html"}

@@ -106,7 +106,7 @@ def _control(name: str, given: Any, default: Any) -> Control:
 def _find(value: Any, values: Iterable) -> int | None:
     """The place of a value among others; True is not 1 here."""
     for place, own in enumerate(values):
-        if own is value or type(own) is type(value) and own == value or _equal_numbers(own, value):
+        if own is value or (type(own) is type(value) or is_number(own) and is_number(value)) and own == value:
             return place
     return None
 
@@ -115,9 +115,8 @@ def _not_among(labels) -> str:
     return f"which is not among {', '.join(labels[:8])}{', …' if len(labels) > 8 else ''}. Use one of them"
 
 
-def _equal_numbers(a: Any, b: Any) -> bool:
-    numbers = isinstance(a, Real) and isinstance(b, Real) and not isinstance(a, bool) and not isinstance(b, bool)
-    return numbers and a == b
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _pair(option: Any) -> tuple[Any, Any]:
@@ -125,17 +124,19 @@ def _pair(option: Any) -> tuple[Any, Any]:
 
 
 def _kind(values: list, unlabelled: bool) -> str:
-    numeric = unlabelled and all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
-    if numeric and len(values) >= 5 and all(a < b for a, b in zip(values, values[1:])):
+    if (
+        unlabelled
+        and all(map(is_number, values))
+        and len(values) >= 5
+        and all(a < b for a, b in zip(values, values[1:]))
+    ):
         return "slider"
     return "radio" if len(values) <= 5 else "select"
 
 
 def _steps(name: str, given: tuple) -> list:
     """The values of ``(min, max[, step])``; the step is 1 for ints and 0.1 for floats, as in interact."""
-    if len(given) not in (2, 3) or not all(
-        isinstance(number, Real) and not isinstance(number, bool) and math.isfinite(number) for number in given
-    ):
+    if len(given) not in (2, 3) or not all(is_number(number) and math.isfinite(number) for number in given):
         raise ExploreError(f"explore: control '{name}' is {given!r}; a slider takes (min, max) or (min, max, step).")
     whole = all(isinstance(number, Integral) for number in given)
     low, high, step = given if len(given) == 3 else (*given, 1 if whole else 0.1)

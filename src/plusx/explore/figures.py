@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .colours import COLOURS
-from .controls import ExploreError
+from .controls import ExploreError, is_number
 from .drawn import normalise_drawn
 from .numbers import cells
 from .words import plain
@@ -160,12 +160,9 @@ def _say_places(trace: dict, layout: dict):
                 if trace.get(key) is None:
                     trace[key] = trace.pop(f"{key}0", 0) + trace.pop(f"d{key}", 1) * np.arange(float(count))
         shared = layout.get(trace.pop("coloraxis", ""), {})
-        trace |= {key: shared[key] for key in ("colorscale", "reversescale", "colorbar", "showscale") if key in shared}
-        trace |= {
-            f"{'c' if trace['type'] == 'surface' else 'z'}{end[1:]}": shared[end]
-            for end in ("cmin", "cmax")
-            if end in shared
-        }
+        ends = {} if trace["type"] == "surface" else {"cmin": "zmin", "cmax": "zmax"}
+        own = ("colorscale", "reversescale", "colorbar", "showscale", "cmin", "cmax")
+        trace |= {ends.get(key, key): shared[key] for key in own if key in shared}
     elif trace.get("type", "scatter") in FLAT:
         for key, other in ("xy", "yx"):
             start = trace.get(f"{key}0", 0)
@@ -346,9 +343,7 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
 def _numbers(values: list | tuple, where: str) -> np.ndarray | None:
     """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
     flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
-    if not flat or not all(
-        v is None or isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in flat
-    ):
+    if not flat or not all(v is None or is_number(v) for v in flat):
         return None
     try:
         return np.array(values, dtype=np.float64)

@@ -8,6 +8,8 @@ from decimal import ROUND_HALF_UP, Context
 
 import numpy as np
 
+from .controls import is_number
+
 BITS = 20  # of an axis' width: half of the last is a tenth of a pixel of 2,000, after a zoom by 100
 OWN = 15  # and behind the first of each number, whose table shows four digits
 PLACED = {"scatter": "xy", "bar": "xy", "heatmap": "xyz", "contour": "xyz", "surface": "xyz"}  # by their numbers
@@ -104,7 +106,7 @@ def cells(values: Sequence, apart: bool = False) -> list[str]:
 
     apart: or as many as it takes until no two that differ are written alike.
     """
-    numbers = {float(v) for v in values if _is_number(v) and np.isfinite(v)}
+    numbers = {float(v) for v in values if is_number(v) and np.isfinite(v)}
     digits = 4
     if len(numbers) > 1 and (far := max(numbers) - min(numbers)) < np.inf and not _is_noise(far, np.array([*numbers])):
         digits = min(max(4, 4 + _power(max(map(abs, numbers))) - _power(far)), 17)
@@ -118,14 +120,10 @@ def _is_noise(far: float, values: np.ndarray) -> bool:
     return far < 2**-44 * np.abs(values).max(initial=0) and (values != np.rint(values)).any()
 
 
-def _is_number(value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _cell(value, digits: int) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return number(value, digits) if _is_number(value) else "–" if value is None else str(value)
+    return number(value, digits) if is_number(value) else "–" if value is None else str(value)
 
 
 def _power(value: float) -> int:

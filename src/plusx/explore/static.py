@@ -118,28 +118,28 @@ def _markup(index: int, control: Control, pieces: str) -> str:
     # The script gives the names, and makes a form of it all. Without one, radios of one name would be one group in all
     # explorers of a page; and each form of a page costs time once it has loaded: browsers look for passwords in it.
     key = f'data-name="{html.escape(control.name)}" data-control="{index}"'
+    listed = html.escape(json.dumps(control.labels, ensure_ascii=False), quote=False).replace("'", "&#x27;")
+    listed = f" data-labels='{listed}'"
     if control.kind == "switch":
         checked = " checked" if control.start else ""
         drawn = " px-twice" if f'data-set="{html.escape(control.name)}"' in pieces else ""  # and can be pressed there
         return f'<label class="px-switch{drawn}"><input type="checkbox" role="switch" {key}{checked}> {title}</label>'
-    if control.kind == "slider":
-        return (
-            f'<label class="px-slider"><span>{title}</span> <input type="range" min="0" max="{len(labels) - 1}" '
-            f'value="{control.start}" aria-valuetext="{labels[control.start]}" '
-            f'data-labels="{html.escape(json.dumps(control.labels))}" {key}>'
-            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{labels[control.start]}</span>'
-            "</label>"
-        )
     if control.kind == "radio":
         options = "".join(
-            f'<label><input type="radio" value="{i}" data-label="{label}" {key}'
-            f"{' checked' if i == control.start else ''}>"
-            f"<span>{label}</span></label>"
+            f'<label><input type="radio" value="{i}" {key}{"" if i else listed}'
+            f"{' checked' if i == control.start else ''}><span>{label}</span></label>"
             for i, label in enumerate(labels)
         )
         return f'<fieldset class="px-radio"><legend>{title}</legend>{options}</fieldset>'
+    if control.kind == "slider":
+        return (
+            f'<label class="px-slider"><span>{title}</span> <input type="range" min="0" max="{len(labels) - 1}" '
+            f'value="{control.start}" aria-valuetext="{labels[control.start]}" {key}{listed}>'
+            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{labels[control.start]}</span>'
+            "</label>"
+        )
     options = "".join(
-        f'<option value="{i}" data-label="{label}"{" selected" if i == control.start else ""}>{label}</option>'
+        f'<option value="{i}"{" selected" if i == control.start else ""}>{label}</option>'
         for i, label in enumerate(labels)
     )
-    return f'<label class="px-select"><span>{title}</span> <select {key}>{options}</select></label>'
+    return f'<label class="px-select"><span>{title}</span> <select {key}{listed}>{options}</select></label>'

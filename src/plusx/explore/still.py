@@ -253,26 +253,22 @@ def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str)
 
 
 def _scale(axis, side: str, given: dict, partner: str):
-    def set_(what, *values):
-        getattr(axis, f"set_{side}{what}")(*values)
-
-    log = given.get("type") == "log"
+    log, part = given.get("type") == "log", getattr(axis, f"{side}axis")
     if log:
-        set_("scale", "log")
+        axis.set(**{f"{side}scale": "log"})
     if "range" in given:
         ends = _placed(given["range"], given.get("type"), {})
-        set_("lim", *(10.0**ends if log else ends))
+        axis.set(**{f"{side}lim": 10.0**ends if log else ends})
     if "tickvals" in given:
-        # Ticks between these have no length, and would take half of the time.
-        getattr(axis, f"{side}axis").set_minor_locator(NullLocator())
-        set_("ticks", _placed(given["tickvals"], given.get("type"), {}), given.get("ticktext"))
+        part.set_minor_locator(NullLocator())  # those between have no length, and would take half of the time
+        part.set_ticks(_placed(given["tickvals"], given.get("type"), {}), given.get("ticktext"))
     if given.get("visible") is False:
-        return getattr(axis, f"{side}axis").set_visible(False)
+        return part.set_visible(False)
     if given.get("showticklabels") is False or given.get("anchor", partner) != partner:
         axis.tick_params(**{"labelbottom" if side == "x" else "labelleft": False})
         return axis.grid(given.get("showgrid", True), axis=side)
     if title := given.get("title", {}).get("text"):
-        set_("label", re.sub(r"<br>", "\n", title))
+        part.set_label_text(re.sub(r"<br>", "\n", title))
     axis.grid(given.get("showgrid", True), axis=side)
 
 

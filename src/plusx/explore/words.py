@@ -6,8 +6,7 @@ Anything else between < and > is text, and is escaped.
 import html
 import re
 
-_PAIR = re.compile(r"<(b|i|em|strong|sub|sup|s|u)>(.*?)</\1>", re.S)
-_ESCAPED = re.compile(
+_PAIR = re.compile(  # escaped, and with no other inside
     r"&lt;(b|i|em|strong|sub|sup|s|u)&gt;((?:(?!&lt;(?:b|i|em|strong|sub|sup|s|u)&gt;).)*?)&lt;/\1&gt;", re.S
 )
 _BREAK = re.compile(r"<br ?/?>")
@@ -19,9 +18,9 @@ _LOOKS |= {"u": "text-decoration: underline", **dict.fromkeys(("b", "strong"), "
 _LOOKS |= dict.fromkeys(("i", "em"), "font-style: italic")
 
 
-def tagged(text: str) -> str:
-    """The words as HTML."""
-    return _set(html.escape(_BREAK.sub(" ", text)), r"<\1>\2</\1>")
+def tagged(text: str, tag=r"<\1>\2</\1>") -> str:
+    """The words as HTML. tag: what becomes of a pair."""
+    return _set(html.escape(_BREAK.sub(" ", text)), tag)
 
 
 def in_svg(svg: str) -> str:
@@ -31,20 +30,17 @@ def in_svg(svg: str) -> str:
 
 def _set(text: str, tag) -> str:
     """From the innermost pair outwards."""
-    while (done := _ESCAPED.sub(tag, text)) != text:
+    while (done := _PAIR.sub(tag, text)) != text:
         text = done
     return text
 
 
 def plain(text: str) -> str:
     """The words without tags: what is raised or lowered by letters that are, where there are such."""
-    return _PAIR.sub(lambda pair: _moved(plain(pair[2]), pair[1]), _BREAK.sub(" ", text))
+    return html.unescape(tagged(text, _moved))
 
 
-def _moved(text: str, tag: str) -> str:
-    letters = {"sub": _LOW, "sup": RAISED}.get(tag, {})
-    return (
-        text.translate(letters)
-        if all(ord(letter) in letters for letter in text)
-        else f" {text}" * bool(letters) or text
-    )
+def _moved(pair: re.Match) -> str:
+    letters = {"sub": _LOW, "sup": RAISED}.get(pair[1], {})
+    is_known = all(ord(letter) in letters for letter in pair[2])
+    return pair[2].translate(letters) if is_known else f" {pair[2]}" if letters else pair[2]

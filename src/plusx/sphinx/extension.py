@@ -120,13 +120,9 @@ def _equip_page(app, pagename, templatename, context, doctree):
     light = re.findall(r"(--px-\w+: )light-dark\((#\w+)", (EXPLORE / "explore.css").read_text(encoding="utf8"))
     context["metatags"] = context.get("metatags", "") + BARE % "; ".join(map("".join, light))
     context["body"] = ALONE + context["body"]
-    for name in ASSETS:
-        if name.endswith(".css"):
-            app.add_css_file(f"plusx/{name}")
-        else:
-            app.add_js_file(
-                f"plusx/{Path(name).name}", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"})
-            )
+    for name in ASSETS[:-1]:
+        app.add_css_file(f"plusx/{name}")
+    app.add_js_file("plusx/explore.js", defer="defer", **({} if bundles else {"data-plotly": "plotly.min.js"}))
 
 
 def setup(app):

@@ -8,6 +8,7 @@ import math
 import platform
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -34,15 +35,22 @@ class Stage:
     what: str
     names: list
     heights: dict = field(default_factory=dict)
-    wholes: list = field(default_factory=list)
     direction: torch.Tensor | None = None
+
+    @cached_property
+    def span(self):
+        """The heights at the lower and upper edge, the same for all cuts."""
+        ends = [end.item() for heights in self.heights.values() for end in heights.aminmax()]
+        room = max(0.05 * (max(ends) - min(ends)), 1e-6)
+        return min(ends) - room, max(ends) + room
 
 
 @dataclass
 class Xray:
     """A net's additions, asked and cut. `print` says what is remarkable, `save` writes the page, `to_dict` has all.
 
-    asked: name -> a number for each addition, NaN where there is none. says: cut -> [(words, probability)].
+    asked: name -> a number for each addition, NaN where there is none. says: cut -> [(words, probability)]. A cut is
+    "none", or such as "skip 1", "branch 1".
     """
 
     net: str
@@ -75,10 +83,7 @@ class Xray:
             | {name: _plain(each[at]) for name, each in self.asked.items()}
             for at, place in enumerate(self.places)
         ]
-        says = {
-            rules.name_of(cut): [dict(says=words, share=share) for words, share in each]
-            for cut, each in self.says.items()
-        }
+        says = {cut: [dict(says=words, share=share) for words, share in each] for cut, each in self.says.items()}
         said = [dict(rule=rule, says=sentence, chapter=chapter) for rule, sentence, chapter in self.sentences]
         stages = [dict(first=s.first, shape=[*s.shape], what=s.what, names=s.names) for s in self.stages]
         return {name: _plain(getattr(self, name)) for name in KEPT} | dict(
@@ -115,27 +120,22 @@ def opened(file):
     if not held:
         raise ValueError(f"xray: {file} is no page of one net; expected one that `save` wrote.")
     held = json.loads(held[1])
-    additions, cuts = held["additions"], [None, *_cuts(len(held["additions"]))]
-    facts = "number", "module", "line", "time"
-    drawn = (map(torch.from_numpy, grids(each)) for each in re.findall(r'class="px-states">(.*?)</script>', text))
+    additions, facts = held["additions"], ("number", "module", "line", "time")
+    drawn = map(grids, re.findall(r'class="px-states">(.*?)</script>', text))
     return Xray(
         places=[Place(each["module"], each["line"], "", each["time"]) for each in additions],
         asked={name: [_number(each[name]) for each in additions] for name in additions[0] if name not in facts},
         stages=[
-            Stage(*stage.values(), {cut: each.T for cut, each in zip(cuts, grids)})
+            Stage(*stage.values(), {cut: torch.from_numpy(each.T) for cut, each in zip(held["says"], grids)})
             for stage, grids in zip(held["stages"], drawn)
         ],
-        says={cut: [tuple(each.values()) for each in said] for cut, said in zip(cuts, held["says"].values())},
+        says={cut: [tuple(each.values()) for each in said] for cut, said in held["says"].items()},
         **{name: _number(held[name]) if name in ("whole", "begun", "start") else held[name] for name in KEPT},
     )
 
 
 def _number(value):
     return math.nan if value is None else float(value)
-
-
-def _cuts(count):
-    return [(at, kind) for at in range(count) for kind in CUTS]
 
 
 def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
@@ -166,10 +166,12 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         def run():
             return model(*given, **named)
 
-        draw = _Drawn(ids, names, says)
+        draw = _Drawn()
         _, answers = watched(gates, lambda: question.slope(run()), draw.look, draw.before)
-        cuts = _cuts(len(gates.places))
-        draw.begin(cuts)
+        cuts = [(at, kind) for at in range(len(gates.places)) for kind in CUTS]
+        if names is None and says and ids is not None and ids.ndim == 2:
+            names = {"token": [says(int(at)) for at in ids[0]]}
+        draw.begin(cuts, names)
         numbers, how = losses(gates, lambda: question.numbers(run()), cuts, draw.look, megabytes)
         costs = (numbers[:, 0] - question.whole[0]).view(-1, 2)
         means = torch.full([len(gates.places)], torch.nan, dtype=torch.float64)
@@ -178,7 +180,7 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
         if alike := [(at, "mean") for at in sorted(mostly, key=lambda at: -costs[at, 1])[:MEANS]]:
             found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
             means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
-    asked = dict(answers, **draw.told(), **{"no skip": costs[:, 0], "no branch": costs[:, 1], "mean branch": means})
+    asked = answers | draw.asked | {"no skip": costs[:, 0], "no branch": costs[:, 1], "mean branch": means}
     tensors = [
         (name, each) for name, each in [*(("", each) for each in given), *named.items()] if torch.is_tensor(each)
     ]
@@ -197,8 +199,8 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
     return Xray(
         f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
         {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
-        {cut: question.words(each) for cut, each in zip([None, *cuts], [question.whole, *numbers])}, made, unseen,
-        draw.sizes[0], [place for _, place in draw.giants[1:]], draw.alike[0], "several" if draw.jumps else "one",
+        {_name_of(cut): question.words(each) for cut, each in zip([None, *cuts], [question.whole, *numbers])}, made,
+        unseen, draw.start, draw.giants, draw.begun, "several" if draw.jumps else "one",
     )  # fmt: skip
 
 
@@ -258,13 +260,15 @@ def _first(output):
     return next(each for each in leaves if isinstance(each, torch.Tensor) and each.is_floating_point())
 
 
-class _Drawn:
-    """What is kept of streams while they are there: heights of threads for each cut, and sizes of the whole's."""
+def _name_of(cut):
+    return "none" if cut is None else f"{cut[1]} {cut[0] + 1}"
 
-    def __init__(self, ids, names, says):
-        self.ids, self.given, self.says = ids, names, says
-        self.stages, self.constant, self.sizes, self.giants, self.alike = [], [], [], [], []
-        self.left, self.first, self.last, self.jumps, self.begun = [], None, None, 0, False
+
+class _Drawn:
+    """What is kept of streams while they are there: first the whole's, then heights of threads for each cut."""
+
+    def __init__(self):
+        self.seen, self.stages, self.constant = [], [], []  # seen: stream and sum of each addition, in turn
 
     def before(self, at, stream, branch):
         """How much of the branch's square its mean is."""
@@ -272,58 +276,49 @@ class _Drawn:
         self.constant.append((branch.mean(0).square().sum() / branch.square().sum(-1).mean()).item())
 
     def look(self, rows, at, when, state):
-        if not self.begun:
-            return self._whole(at, when, state)
+        if not self.stages:
+            return self.seen.append(state.clone())
         stage = next(stage for stage in reversed(self.stages) if stage.first <= at)
         if when == "sum" or at == stage.first:
             for cut, each in zip(rows, _heights(state, len(rows), stage.direction)):
                 if cut:
-                    stage.heights[cut][at - stage.first + (when == "sum")] = each
+                    stage.heights[_name_of(cut)][at - stage.first + (when == "sum")] = each
 
-    def _whole(self, at, when, state):
-        if when == "stream" and self.last is not None and self.last.shape == state.shape:
-            self.jumps += torch.cosine_similarity(self.last.flatten(), state.flatten(), 0).item() < 0.5
-        self.last = state.clone()
-        begins = not self.stages or state.shape[1:] != self.stages[-1].shape
-        if begins:
-            what, which = ("channel", "sample", "token")[(state.ndim < 3) + 2 * (state.ndim in (3, 5))], _chosen(state)
-            self.stages.append(Stage(at, state.shape[1:], what, self._names(what, which)))
-        if when == "sum" or begins:
-            self.stages[-1].wholes.append(state.clone())
-        if when == "stream" and self.sizes:
-            return
-        self.sizes.append(state.double().square().mean().sqrt().item())
-        place = torch.unravel_index(state.abs().argmax(), state.shape)
-        others = state.abs()[state != 0].median().item() if state.any() else 1.0
-        self.giants.append((state.abs().max().item() / others, [each.item() for each in place]))
-        self.alike.append(_alike(state))
-        rows = _rows(state)
-        apart = rows - rows.mean(0)
-        self.first = apart if self.first is None else self.first
-        same = apart.shape == self.first.shape and len(apart) > 1
-        self.left.append(
-            torch.cosine_similarity(self.first.flatten(), apart.flatten(), 0).item() if same else torch.nan
-        )
+    def begin(self, cuts, names):
+        """The whole has been seen: what it is, and the directions along which cuts are seen. names: of the threads."""
+        streams, sums = self.seen[::2], self.seen[1::2]
+        firsts = [at for at, x in enumerate(streams) if not at or x.shape[1:] != streams[at - 1].shape[1:]]
+        for at, end in zip(firsts, [*firsts[1:], len(sums)]):
+            wholes = [streams[at], *sums[at:end]]
+            direction = _farthest([_threads(each, 1)[0] for each in wholes])
+            whole = torch.stack([_heights(each, 1, direction)[0] for each in wholes])
+            heights = {_name_of(cut): whole.clone() for cut in [None, *cuts]}
+            what = ("channel", "sample", "token")[(wholes[0].ndim < 3) + 2 * (wholes[0].ndim in (3, 5))]
+            own, which = names.get(what) if isinstance(names, dict) else names, _chosen(wholes[0])
+            is_named = own is not None and len(own) > max(which)
+            shown = [str(own[i]) if is_named else f"{what} {i + 1}" for i in which]
+            self.stages.append(Stage(at, wholes[0].shape[1:], what, shown, heights, direction))
+        self.jumps = any(a.shape == b.shape and _cosine(a, b) < 0.5 for a, b in zip(sums, streams[1:]))
+        self.start, *sizes = (x.double().square().mean().sqrt().item() for x in [streams[0], *sums])
+        self.begun, *alike = map(_alike, [streams[0], *sums])
+        apart = (rows - rows.mean(0) for rows in map(_rows, [streams[0], *sums]))
+        first = next(apart)
+        left = [_cosine(first, x) if x.shape == first.shape and len(x) > 1 else torch.nan for x in apart]
+        giants = [_giant(x) for x in sums]
+        self.giants = [place for _, place in giants]
+        self.asked = {"size": sizes, "left of x": left, "alike": alike, "giant": [ratio for ratio, _ in giants]}
+        self.seen = None
 
-    def _names(self, what, which):
-        names = self.given
-        if names is None and what == "token" and self.says and self.ids is not None and self.ids.ndim == 2:
-            names = [self.says(int(at)) for at in self.ids[0]]
-        if names is not None and len(names) > max(which):
-            return [str(names[at]) for at in which]
-        return [f"{what} {at + 1}" for at in which]
 
-    def begin(self, cuts):
-        """The whole has been seen: directions are chosen, and cuts are seen along them."""
-        self.begun = True
-        for stage in self.stages:
-            stage.direction = _farthest([_threads(each, 1)[0] for each in stage.wholes])
-            whole = torch.stack([_heights(each, 1, stage.direction)[0] for each in stage.wholes])
-            stage.wholes, stage.heights = None, {cut: whole.clone() for cut in [None, *cuts]}
+def _cosine(a, b):
+    return torch.cosine_similarity(a.flatten(), b.flatten(), 0).item()
 
-    def told(self):
-        giants = [ratio for ratio, _ in self.giants[1:]]
-        return {"size": self.sizes[1:], "left of x": self.left[1:], "alike": self.alike[1:], "giant": giants}
+
+def _giant(state):
+    """The largest number of a state beside the median of those that are not 0, and where it stands."""
+    place = torch.unravel_index(state.abs().argmax(), state.shape)
+    others = state.abs()[state != 0].median().item() if state.any() else 1.0
+    return state.abs().max().item() / others, [each.item() for each in place]
 
 
 def _rows(state):

@@ -18,29 +18,27 @@ ROOM = explore.Budget(kilobytes=2000, seconds=300)
 TALL = 340
 CUT = "no skip", "no branch"
 SHOWN = ("size", "branch / stream", "left of x", "gradient", "alike", *CUT)
-LOOKS = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 0 auto; padding: 1rem;
-  color: #22262e; background: #fff }
+LOOKS = """:root { color-scheme: light dark; --line: light-dark(#d9dde2, #343b45);
+  --bar: light-dark(#1b569338, #5399be40); --cut: light-dark(#bb4e09, #f68f3f) }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 0 auto; padding: 1rem;
+  color: light-dark(#22262e, #e6e8eb); background: light-dark(#fff, #181c22) }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere } h2 { font-size: 1.15rem; margin-top: 2rem }
 body:has(.nets-2) { max-width: 1240px } .nets-2 > .nets { display: grid; grid-template-columns: 1fr 1fr; gap: 0 2rem }
 .nets-2 section { display: grid; grid-template-rows: subgrid; grid-row: span 5; min-width: 0 }
-a { color: #0a6aa8 } .wide { overflow-x: auto }
+a { color: light-dark(#0a6aa8, #6cb8ea) } .wide { overflow-x: auto }
 .px-diagram:has(> :nth-child(33)) :is(.px-plus, .px-cross),
 .px-diagram:has(> :nth-child(33)) > :not(:nth-child(10n)) text { display: none }
 #profile { border-collapse: collapse; width: 100%; font-size: 0.85rem; font-variant-numeric: tabular-nums }
-#profile :is(td, th) { padding: 0.1rem 0.4rem; text-align: right; border-bottom: 1px solid #d9dde2 }
+#profile :is(td, th) { padding: 0.1rem 0.4rem; text-align: right; border-bottom: 1px solid var(--line) }
 #profile th:first-child { text-align: left; min-width: 5rem; max-width: 18rem; overflow-wrap: anywhere }
 #profile th[scope=row] { font-weight: normal }
-#profile td { background: linear-gradient(#1b569338, #1b569338) no-repeat 0 0 / var(--w, 0) 100% }
+#profile td { background: linear-gradient(var(--bar), var(--bar)) no-repeat 0 0 / var(--w, 0) 100% }
 button { font: inherit; color: inherit; background: none; border: 1px solid #767d88; border-radius: 4px;
   padding: 0 0.4rem; min-width: 4.2rem; min-height: 24px; cursor: pointer }
-button[aria-pressed=true] { background: #bb4e09; border-color: #bb4e09; color: #fff }
+button[aria-pressed=true] { background: var(--cut); border-color: var(--cut); color: light-dark(#fff, #10151b) }
 @media (max-width: 800px) { .nets-2 > .nets { grid-template-columns: minmax(0, 1fr) } }
 @media (max-width: 600px) { body { padding: 0.5rem }
   #profile :is(td:not(.cut), th[scope=col]:not(.cut, :first-child)) { display: none } }
-@media (prefers-color-scheme: dark) { body { color: #e6e8eb; background: #181c22 } a { color: #6cb8ea }
-  #profile :is(td, th) { border-color: #343b45 }
-  #profile td { background-image: linear-gradient(#5399be40, #5399be40) }
-  button[aria-pressed=true] { background: #f68f3f; border-color: #f68f3f; color: #10151b } }
 @media print { button { border: 0 } #copy { display: none } }"""
 MOVES = """const nets = [...document.querySelectorAll(".plusx-explore")];
 const buttons = [...document.querySelectorAll("[data-cut]")];
@@ -67,27 +65,12 @@ document.getElementById("copy").onclick = () => {
 };"""
 
 
-def cuts(x):
-    """What the control offers: none, then each addition's skip and branch."""
-    return [rules.name_of(cut) for cut in x.says]
-
-
 def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
-    by_name = {rules.name_of(cut): cut for cut in x.says}
     return [
-        _asking(
-            lambda cut="none", stage=stage, span=span: _figure(x, stage, span, by_name[cut]),
-            name + f"_stage_{at + 1}" * (at > 0),
-        )
-        for at, (stage, span) in enumerate(zip(x.stages, map(_span, x.stages)))
+        _asking(lambda cut="none", stage=stage: _figure(x, stage, cut), name + f"_stage_{at + 1}" * (at > 0))
+        for at, stage in enumerate(x.stages)
     ]
-
-
-def _span(stage):
-    ends = [end.item() for heights in stage.heights.values() for end in heights.aminmax()]
-    room = max(0.05 * (max(ends) - min(ends)), 1e-6)
-    return min(ends) - room, max(ends) + room
 
 
 def _asking(function, name):
@@ -95,51 +78,47 @@ def _asking(function, name):
     return function
 
 
-def _figure(x, stage, span, cut):
-    last = stage.first + len(stage.heights[None]) - 1
-    start, cuts_it = "start" if not stage.first else f"into addition {stage.first + 1}", ("cut", rules.name_of(cut))
-    step = (span[1] - span[0]) / (TALL // 2)  # two pixels
+def _figure(x, stage, cut):
+    last = stage.first + len(stage.heights["none"]) - 1
+    start = f"into addition {stage.first + 1}" if stage.first else "start"
+    has_room = stage.what == "token" and len(stage.names) <= 20 and max(map(len, stage.names)) <= 9
+    step = (stage.span[1] - stage.span[0]) / (TALL // 2)  # two pixels
     figure = threads(
-        (stage.heights[cut] / step).round() * step, title(x, cut), span, stage.names, size=TALL,
-        ends=(start, f"after addition {last}"), named=_short(stage), skip=cuts_it, branch=cuts_it,
+        (stage.heights[cut] / step).round() * step, title(x, cut), stage.span, stage.names, size=TALL,
+        ends=(start, f"after addition {last}"), named=has_room, skip=("cut", cut), branch=("cut", cut),
     )  # fmt: skip
     return figure | dict(first=stage.first)
-
-
-def _short(stage):
-    """Whether there is room for names where threads begin."""
-    return stage.what == "token" and len(stage.names) <= 20 and max(map(len, stage.names)) <= 9
 
 
 def title(x, cut):
     """A state in a sentence: what the cut costs, and what the net says then."""
     says = f" It says {', '.join(f'{words!r} {share:.0%}' for words, share in x.says[cut])}." if x.says[cut] else ""
     moves = x.measure == rules.MOVED
-    if cut is None:
+    if cut == "none":
         told = "" if moves else f" {x.measure[0].upper()}{x.measure[1:]}: {rules.number(x.whole)}."
         return f"Nothing is cut.{told}{says}"
-    at, kind = cut
-    cost = x.asked[f"no {kind}"][at]
+    kind, at = cut.split()
+    cost = x.asked[f"no {kind}"][int(at) - 1]
     if abs(cost) < rules.least(x):
         did = "nothing changes"
     elif moves:
         did = f"the output moves by {rules.number(cost)}. Its own size is 1"
     else:
         did = f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}: {x.measure}"
-    return f"Without {kind} {at + 1} {did}.{says}"
+    return f"Without {cut} {did}.{says}"
 
 
 def show(x, name):
     """An explorer for each stage."""
     for function in functions(x, name):
-        explore.explore(ROOM, cut=cuts(x))(function)
+        explore.explore(ROOM, cut=list(x.says))(function)
 
 
 def show_both(nets, name):
     """One explorer, with a control for the net."""
     one = {net: functions(x, name)[0] for net, x in nets.items()}
     both = _asking(lambda net, cut="none": one[net](cut), name)
-    explore.explore(ROOM, net=list(nets), cut=cuts(next(iter(nets.values()))))(both)
+    explore.explore(ROOM, net=list(nets), cut=list(next(iter(nets.values())).says))(both)
 
 
 def save(file, text):
@@ -161,16 +140,17 @@ def written(nets, book=None, differs=()):
         name, kept = f"{alone.net}: {len(alone.places)} residual additions", alone.to_json().replace("</", "<\\/")
         first = f"<h2>What is remarkable</h2>{_remarkable(alone, book)}"
     else:
-        name, kept = " beside ".join(nets), ""
-        first = f"<h2>What differs</h2>{_listed(differs)}"
+        name, kept, first = " beside ".join(nets), "", f"<h2>What differs</h2>{_listed(differs)}"
     parts = ""
     for at, (each, x) in enumerate(nets.items()):
-        head = f"<h3>{html.escape(each)}</h3><p>{html.escape(x.net)}, {len(x.places)} residual additions.</p>"
-        tail = f"<details><summary>What is remarkable here</summary>{_remarkable(x, book)}</details>"
         asked = html.escape(f"Asked with {x.inputs}. A cut's cost is a difference of: {x.measure}.")
-        around = ("", "") if alone else (head, tail)
-        parts += f"<section>{around[0]}<p>{asked}</p><div>{_pictures(x, f'net_{at}')}</div>{around[1]}</section>"
-    made = _listed([f"{each}: {how}" if each else how for each, x in nets.items() for how in x.made])
+        part = f"<p>{asked}</p><div>{_pictures(x, f'net_{at}')}</div>"
+        if not alone:
+            head = f"<h3>{html.escape(each)}</h3><p>{html.escape(x.net)}, {len(x.places)} residual additions.</p>"
+            said = f"<details><summary>What is remarkable here</summary>{_remarkable(x, book)}</details>"
+            part = head + part + said
+        parts += f"<section>{part}</section>"
+    made = _listed(f"{each}: {how}" if each else how for each, x in nets.items() for how in x.made)
     what = " and ".join(dict.fromkeys(stage.what for x in nets.values() for stage in x.stages))
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(name)}: X-ray</title>
@@ -192,41 +172,39 @@ def _listed(sentences):
 
 
 def _remarkable(x, book):
-    said = "".join(f"<li>{html.escape(words)}{_link(book, chapter)}</li>" for _, words, chapter in x.sentences)
+    """What is said of a net, with links to chapters where the book's address is known."""
+    said = ""
+    for _, words, chapter in x.sentences:
+        link = f' <a href="{html.escape(book.rstrip("/"))}/{chapter}.html">Why?</a>' if book else ""
+        said += f"<li>{html.escape(words)}{link}</li>"
     return f"<ul>{said}</ul>" if said else f"<p>{rules.ORDINARY}</p>"
-
-
-def _link(book, chapter):
-    return f' <a href="{html.escape(book.rstrip("/"))}/{chapter}.html">Why?</a>' if book else ""
 
 
 def _pictures(x, name):
     """An explorer for each stage."""
-    drawn = [explore.Explorer(each, bind(each, {"cut": cuts(x)}), ROOM) for each in functions(x, name)]
+    drawn = [explore.Explorer(each, bind(each, {"cut": list(x.says)}), ROOM) for each in functions(x, name)]
     heads = [f"<p><b>From addition {each.first + 1} on, states {tuple(each.shape)}</b></p>" for each in x.stages]
     return "".join(head * (len(heads) > 1) + fragment(each) for head, each in zip(heads, drawn))
 
 
 def _profile(nets):
     """A table with a row for each addition, and a column for each number and net."""
-    columns, count = [], max(len(x.places) for x in nets.values())
+    columns, head, count = [], '<th scope="col">addition</th>', max(len(x.places) for x in nets.values())
     for name in SHOWN:
-        values = {net: x.asked[name] + [math.nan] * (count - len(x.places)) for net, x in nets.items()}
-        logs = [math.log10(abs(each)) for each in sum(values.values(), []) if math.isfinite(each) and each]
-        known = [net for net in nets if not all(map(math.isnan, values[net]))]
-        columns += [(name, net, values[net], min(logs, default=0), max(logs, default=1)) for net in known]
-    head = "".join(
-        f'<th scope="col"{" class=cut" * (name in CUT)}>{html.escape(f"{name}, {net}" if net else name)}</th>'
-        for name, net, *_ in [("addition", ""), *columns]
-    )
-    rows = []
+        logs = [math.log10(abs(n)) for x in nets.values() for n in x.asked[name] if math.isfinite(n) and n]
+        for net, x in nets.items():
+            if rules.known(x.asked[name]):
+                values = x.asked[name] + [math.nan] * (count - len(x.places))
+                columns.append((name, net, values, min(logs, default=0), max(logs, default=1)))
+                heading = html.escape(f"{name}, {net}" if net else name)
+                head += f'<th scope="col"{" class=cut" * (name in CUT)}>{heading}</th>'
+    rows = ""
     for at, places in enumerate(itertools.zip_longest(*(x.places for x in nets.values()))):
         modules = " / ".join(dict.fromkeys(place.module or "(the model)" for place in places if place))
-        lines = " ".join(dict.fromkeys(place.line for place in places if place))
+        lines = html.escape(" ".join(dict.fromkeys(place.line for place in places if place)))
         cells = "".join(_cell(at, *column) for column in columns)
-        named = f'<th scope="row" title="{html.escape(lines)}">{at + 1} {html.escape(modules)}</th>'
-        rows.append(f"<tr>{named}{cells}</tr>")
-    return f'<table id="profile"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        rows += f'<tr><th scope="row" title="{lines}">{at + 1} {html.escape(modules)}</th>{cells}</tr>'
+    return f'<table id="profile"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def _cell(at, name, net, values, low, high):

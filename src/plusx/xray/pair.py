@@ -98,7 +98,7 @@ class Pair:
 
     def show(self, name="two_nets"):
         """Display one explorer, with a control for the net, or one for each net where their stages are not alike."""
-        one, other = ([len(stage.heights[None]) for stage in x.stages] for x in self.nets.values())
+        one, other = ([len(stage.heights["none"]) for stage in x.stages] for x in self.nets.values())
         if one == other and len(one) == 1:
             return page.show_both(self.nets, name)
         for at, x in enumerate(self.nets.values()):

@@ -5,6 +5,8 @@ Here lives what is said in words; no rule knows what net it speaks of.
 
 import math
 
+import numpy as np
+
 MOVED = "how far the output moves, beside its size"  # what a cut costs where nothing is asked of the output
 SPARE = 0.05  # a branch is spare that costs less than this share of what a skip costs at the median
 GROWS = 10.0  # a stream grows or fades by so much or more
@@ -24,10 +26,6 @@ USUAL = ("nothing that both come from", "the branch takes each number", "inside 
 
 BARS = "▁▂▃▄▅▆▇█"
 WIDE = 60  # characters of a line of bars
-
-
-def name_of(cut):
-    return "none" if cut is None else f"{cut[1]} {cut[0] + 1}"
 
 
 def where(x, at):
@@ -65,19 +63,19 @@ def several(ats):
 def dearest_skip(x):
     """Which skip costs most, and how many cost more than their branch; at least IDLE of the loss."""
     cost, at = max(known(x.asked["no skip"]), default=(0, 0))
-    if cost <= least(x):
-        return None
-    more = sum(a > b for a, b in zip(x.asked["no skip"], x.asked["no branch"]))
-    worse = f"{more} of {len(x.places)} skips cost more than the branch beside them."
-    return f"The dearest skip is that of addition {where(x, at)}: without it, {number(cost)} more. {worse}"
+    worse = sum(a > b for a, b in zip(x.asked["no skip"], x.asked["no branch"]))
+    if cost > least(x):
+        return (
+            f"The dearest skip is that of addition {where(x, at)}: without it, {number(cost)} more. "
+            f"{worse} of {len(x.places)} skips cost more than the branch beside them."
+        )
 
 
 def dearest_branch(x):
     """Which branch costs most, if that is more than its own skip does."""
     cost, at = max(known(x.asked["no branch"]), default=(0, 0))
-    if cost <= max(x.asked["no skip"][at], least(x)):
-        return None
-    return f"At addition {where(x, at)} the branch is missed more than the skip: {number(cost)} more without it."
+    if cost > max(x.asked["no skip"][at], least(x)):
+        return f"At addition {where(x, at)} the branch is missed more than the skip: {number(cost)} more without it."
 
 
 def spare(x):
@@ -88,21 +86,19 @@ def spare(x):
 
 def spare_branches(x):
     """There are some."""
-    usual = number(middle(x.asked["no skip"]))
-    return (
-        f"{len(spare(x))} of {len(x.places)} branches are spare, one at a time: without it, less than {SPARE:.0%} of "
-        f"what a skip costs at the median ({usual}). They are {several(spare(x))}."
-        if spare(x)
-        else None
-    )
+    if found := spare(x):
+        return (
+            f"{len(found)} of {len(x.places)} branches are spare, one at a time: without it, less than {SPARE:.0%} of "
+            f"what a skip costs at the median ({number(middle(x.asked['no skip']))}). They are {several(found)}."
+        )
 
 
 def growth(x):
     """The stream at the end is GROWS times as large as at the start, or as small."""
     start, end = x.start, x.asked["size"][-1]
-    if not start or not math.isfinite(end):
-        return "The stream does not stay finite." if not math.isfinite(end) else None
-    factor = end / start if x.streams == "one" else 1
+    factor = end / start if start and x.streams == "one" else 1
+    if not math.isfinite(end):
+        return "The stream does not stay finite."
     if factor >= GROWS:
         return f"The stream grows {number(factor)} times, from {number(start)} to {number(end)}."
     if factor <= 1 / GROWS:
@@ -112,77 +108,64 @@ def growth(x):
 
 def loud_branch(x):
     """A branch is LOUD times its stream, or louder."""
-    loud = [(ratio, at) for ratio, at in known(x.asked["branch / stream"]) if ratio >= LOUD]
-    if not loud:
-        return None
-    ratio, at = max(loud)
-    times = "its stream is zeros" if math.isinf(ratio) else f"{number(ratio)} times its stream"
-    rest = f" {len(loud)} of {len(x.places)} are louder than {LOUD:g} times." if len(loud) > 1 else ""
-    return f"The branch at addition {where(x, at)} is loud: {times}.{rest}"
+    if loud := [(ratio, at) for ratio, at in known(x.asked["branch / stream"]) if ratio >= LOUD]:
+        ratio, at = max(loud)
+        times = "its stream is zeros" if math.isinf(ratio) else f"{number(ratio)} times its stream"
+        rest = f" {len(loud)} of {len(x.places)} are louder than {LOUD:g} times." if len(loud) > 1 else ""
+        return f"The branch at addition {where(x, at)} is loud: {times}.{rest}"
 
 
 def gradient(x):
     """The first that is known is less than FADES of that at the last addition, or more than 1 / FADES."""
-    first, at = next(iter(known(x.asked["gradient"])), (math.nan, 0))
-    if FADES < first < 1 / FADES or math.isnan(first):
-        return None
-    share = f"{first:.0%} of" if 0.005 <= first < 1 else f"{number(first)} times"
-    return f"The gradient at addition {at + 1} is {share} that at the last."
+    first, at = next(iter(known(x.asked["gradient"])), (1, 0))
+    if not FADES < first < 1 / FADES:
+        share = f"{first:.0%} of" if 0.005 <= first < 1 else f"{number(first)} times"
+        return f"The gradient at addition {at + 1} is {share} that at the last."
 
 
 def forgotten(x):
     """Less than LEFT of the first stream is left at the end."""
-    left = x.asked["left of x"][-1]
-    if math.isnan(left) or left >= LEFT or x.streams != "one":
-        return None
-    at = next(at for at, each in enumerate(x.asked["left of x"]) if each < LEFT)
-    left = f"{left:.2f}".replace("-", "−")
-    return f"Next to nothing is left of x at the end, a cosine of {left}; below {LEFT:g} from addition {at + 1} on."
+    left = x.asked["left of x"]
+    if left[-1] < LEFT and x.streams == "one":
+        at = next(at for at, each in enumerate(left) if each < LEFT)
+        end = f"{left[-1]:.2f}".replace("-", "−")
+        return f"Next to nothing is left of x at the end, a cosine of {end}; below {LEFT:g} from addition {at + 1} on."
 
 
 def one(x):
     """Tokens or samples that were apart, and whose mean cosine stays above ONE from some addition on."""
     alike = x.asked["alike"]
     late = next((at for at in range(len(alike)) if all(each > ONE for each in alike[at:])), None)
-    begun = alike[0] if late is None or late else x.begun
-    if late is None or not begun < APART:
-        return None
-    what = "tokens" if x.stages[-1].what == "token" else "samples"
-    return f"The {what} become one: from addition {where(x, late)} on the mean cosine of two is {alike[-1]:.3f}."
+    if late is not None and (alike[0] if late else x.begun) < APART:
+        what = "tokens" if x.stages[-1].what == "token" else "samples"
+        return f"The {what} become one: from addition {where(x, late)} on the mean cosine of two is {alike[-1]:.3f}."
 
 
 def constants(x):
     """Branches of which the mean is nearly all: it costs less than CONSTANT of what leaving them out does."""
     missed = SPARE * middle(x.asked["no skip"])
     cost, mean = x.asked["no branch"], x.asked["mean branch"]
-    found = [at for at in range(len(cost)) if cost[at] > max(missed, least(x)) and mean[at] < CONSTANT * cost[at]]
-    if not found:
-        return None
-    at = max(found, key=lambda at: cost[at])
-    rest = f" So it is at {several(found)}." if len(found) > 1 else ""
-    return (
-        f"The branch at addition {where(x, at)} is a constant: without it {number(cost[at])} more, with its mean over "
-        f"samples and tokens in its place {number(mean[at])}.{rest}"
-    )
+    if found := [at for at in range(len(cost)) if cost[at] > max(missed, least(x)) and mean[at] < CONSTANT * cost[at]]:
+        at = max(found, key=lambda at: cost[at])
+        rest = f" So it is at {several(found)}." if len(found) > 1 else ""
+        return (
+            f"The branch at addition {where(x, at)} is a constant: without it {number(cost[at])} more, with its mean "
+            f"over samples and tokens in its place {number(mean[at])}.{rest}"
+        )
 
 
 def silent(x):
     """Branches smaller than SILENT beside their stream."""
-    found = [at for at, ratio in enumerate(x.asked["branch / stream"]) if ratio < SILENT]
-    return (
-        f"Branches that do nothing at all, for what they add is 0 beside the stream: {several(found)}."
-        if found
-        else None
-    )
+    if found := [at for at, ratio in enumerate(x.asked["branch / stream"]) if ratio < SILENT]:
+        return f"Branches that do nothing at all, for what they add is 0 beside the stream: {several(found)}."
 
 
 def idle(x):
     """Additions of which neither cut changes the loss, though their branch is not 0."""
     pairs = zip(x.asked["no skip"], x.asked["no branch"], x.asked["branch / stream"])
-    found = [at for at, (*costs, ratio) in enumerate(pairs) if max(map(abs, costs)) < least(x) and ratio >= SILENT]
-    if not found:
-        return None
-    return f"Additions that nothing reads: neither the skip's cut nor the branch's changes a thing: {several(found)}."
+    if found := [at for at, (*costs, ratio) in enumerate(pairs) if max(map(abs, costs)) < least(x) and ratio >= SILENT]:
+        cuts = "neither the skip's cut nor the branch's changes a thing"
+        return f"Additions that nothing reads: {cuts}: {several(found)}."
 
 
 def giant(x):
@@ -192,16 +175,15 @@ def giant(x):
     if ratio < GIANT:
         return None
     writer = next(i for i in range(at + 1) if sizes[i] > ratio / 10)
-    taken = next((i for i in range(at + 1, len(sizes)) if sizes[i] < GONE * ratio), None)
-    place = x.giants[at]
-    feature = place[1 if len(place) == 4 else -1]
-    token = f", of token {place[1] + 1}" if len(place) == 3 else ""
-    end = f" and addition {where(x, taken)} takes it away" if taken is not None else " and it stays"
-    again = next((i for i in range(taken or len(sizes), len(sizes)) if sizes[i] > ratio / 10), None)
+    taken = next((i for i in range(at + 1, len(sizes)) if sizes[i] < GONE * ratio), len(sizes))
+    again = next((i for i in range(taken, len(sizes)) if sizes[i] > ratio / 10), None)
+    end = f"addition {where(x, taken)} takes it away" if taken < len(sizes) else "it stays"
     end += "" if again is None else f", until addition {again + 1} writes one again"
+    place = x.giants[at]
+    number_of = f"feature {place[1 if len(place) == 4 else -1]}{f', of token {place[1] + 1}' * (len(place) == 3)}"
     return (
-        f"A giant: one number, feature {feature}{token}, is {number(ratio)} times the median. "
-        f"Addition {where(x, writer)} writes it{end}."
+        f"A giant: one number, {number_of}, is {number(ratio)} times the median. "
+        f"Addition {where(x, writer)} writes it and {end}."
     )
 
 
@@ -244,22 +226,19 @@ ORDINARY = "By these rules nothing is remarkable here."
 def bars(values):
     """Numbers as bars, by their logarithms, from the least to the most; the mean of neighbours where there are many."""
     logs = [math.log10(max(abs(each), 1e-12)) if math.isfinite(each) else math.nan for each in values]
-    width = min(WIDE, len(logs))
-    groups = [known(logs[i * len(logs) // width : (i + 1) * len(logs) // width]) for i in range(width)]
-    shown = [sum(each for each, _ in group) / len(group) if group else math.nan for group in groups]
-    real = [each for each in shown if not math.isnan(each)]
-    if not real:
-        return ""
-    low, span = min(real), max(max(real) - min(real), 1e-9)
-    return "".join(" " if math.isnan(each) else BARS[min(int(8 * (each - low) / span), 7)] for each in shown)
+    groups = [group[~np.isnan(group)] for group in np.array_split(logs, min(WIDE, len(logs)))]
+    shown = [group.mean() if group.size else math.nan for group in groups]
+    low, high = min(known(shown), default=(0,))[0], max(known(shown), default=(0,))[0]
+    places = [min(int(8 * (each - low) / max(high - low, 1e-9)), 7) if each == each else -1 for each in shown]
+    return "".join(f"{BARS} "[place] for place in places)
 
 
 def told(x):
     """The page in thirty lines or fewer."""
     found = [sentence for _, sentence, _ in sentences(x)]
     lines = [f"{x.net}: {len(x.places)} residual additions", f"asked with {x.inputs}; {x.measure}: {number(x.whole)}"]
-    if x.says[None]:
-        lines.append("it says " + ", ".join(f"{words!r} {share:.0%}" for words, share in x.says[None][:3]))
+    if x.says["none"]:
+        lines.append("it says " + ", ".join(f"{words!r} {share:.0%}" for words, share in x.says["none"][:3]))
     lines += ["", *(f"- {each}" for each in found or [ORDINARY]), ""]
     for name, values in x.asked.items():
         real = [each for each, _ in known(values)]

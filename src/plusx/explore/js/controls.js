@@ -19,47 +19,26 @@ export function formOf(box) {
   return form;
 }
 
-/**
- * @param {HTMLFormElement} form
- * @returns {Control[]}
- */
-export function controlsOf(form) {
-  const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll("[data-control]"));
-  return [...Map.groupBy(inputs, ({ dataset }) => dataset.control).values()].map(control);
-}
+/** @type {(form: HTMLFormElement) => Control[]} */
+export const controlsOf = (form) => Array.from(form.querySelectorAll("[type=checkbox], [data-labels]"), control);
 
-/**
- * @param {HTMLInputElement[]} inputs
- * @returns {Control}
- */
-function control(inputs) {
-  const [first] = inputs;
-  const name = first.name;
-  if (first.type === "checkbox") {
+/** @type {(first: any) => Control} first: a control's element, of radios the one that has the labels */
+const control = (first) => {
+  const { name, form, type } = first;
+  if (type === "checkbox") {
     const set = (/** @type {number} */ i) => {
       first.checked = i === 1;
     };
     return { name, labels: ["off", "on"], get: () => Number(first.checked), set };
   }
-  if (first.type === "radio") {
-    const labels = inputs.map((input) => String(input.dataset.label)); // not the words, which a translator may change
-    const set = (/** @type {number} */ i) => {
-      inputs[i].checked = true;
-    };
-    return { name, labels, get: () => inputs.findIndex((input) => input.checked), set };
-  }
-  const get = () => Number(first.value);
+  const labels = JSON.parse(first.dataset.labels); // not the words, which a translator may change
+  const all = form.elements.namedItem(name); // radios together, or what stands alone
   const set = (/** @type {number} */ i) => {
-    first.value = String(i);
+    all.value = i;
   };
-  if (first.type !== "range") {
-    const { options } = /** @type {HTMLSelectElement} */ (/** @type {unknown} */ (first));
-    return { name, labels: Array.from(options, (option) => String(option.dataset.label)), get, set };
-  }
-  const labels = JSON.parse(String(first.dataset.labels));
   const show = (/** @type {number} */ i) => {
     first.setAttribute("aria-valuetext", labels[i]);
-    if (first.nextElementSibling) first.nextElementSibling.textContent = labels[i];
+    first.nextElementSibling.textContent = labels[i];
   };
-  return { name, labels, show, get, set };
-}
+  return { name, labels, get: () => Number(all.value), set, show: type === "range" ? show : undefined };
+};

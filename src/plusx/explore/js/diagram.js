@@ -84,11 +84,8 @@ export function diagram(node, choose) {
     if (part.dataset.on === "true") press(part);
   });
   node.addEventListener("focusin", ({ target }) => {
-    const all = parts();
-    stop = Math.max(all.indexOf(/** @type {HTMLElement} */ (target)), 0);
-    all.forEach((part, i) => {
-      part.setAttribute("tabindex", i === stop ? "0" : "-1");
-    });
+    stop = Math.max(parts().indexOf(/** @type {HTMLElement} */ (target)), 0);
+    equip();
   });
   node.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;

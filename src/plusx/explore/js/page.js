@@ -2,10 +2,9 @@
  * reader comes near, over the table that was written for it. */
 
 import { idle, whenNear } from "./near.js";
-import { ours } from "./ours.js";
 import { Table } from "./sources.js";
 import { start } from "./start.js";
-import { decode, statesOf, unpacked } from "./states.js";
+import { decode, ours, statesOf, unpacked } from "./states.js";
 
 /** @typedef {HTMLElement & {explorer?: import("./explorer.js").Explorer | null}} Root */
 

@@ -4,8 +4,7 @@
  */
 
 import { painted } from "./colours.js";
-import { ours } from "./ours.js";
-import { decode, unzip } from "./states.js";
+import { decode, ours, unzip } from "./states.js";
 
 const FLAT = ["basic", "cartesian"]; // each draws all that the one before it draws; the other bundle is gl3d
 const SILENT = 4000; // milliseconds until a kernel is said to be silent

@@ -18,24 +18,16 @@ const TOUCHES = ["pointerenter", "focusin", "input", "click"];
  * @returns {Promise<() => void>} what ends it
  */
 export async function start(root, sourceOf) {
-  /** @type {Explorer | null} */
-  let explorer = null;
   try {
-    explorer = new Explorer(root, await sourceOf());
+    root.explorer = new Explorer(root, await sourceOf());
   } catch (error) {
+    root.explorer = null;
     const message = one(root, ".px-message[role=alert]");
     message.textContent = `${DAMAGED} (${/** @type {Error} */ (error).message}) The picture and the data below show the state it starts in.`;
     message.hidden = false;
+    return () => {};
   }
-  root.explorer = explorer;
-  return explorer ? live(root, explorer) : () => {};
-}
-
-/**
- * @param {HTMLElement} root
- * @param {Explorer} explorer
- */
-function live(root, explorer) {
+  const { explorer } = root;
   const { picture, inPage } = explorer;
   let failed = false;
   const load = async () => {

@@ -1,10 +1,12 @@
 /** What Python computed beforehand, as it comes: beside a page, in base64, zipped, in planes of bytes. */
 
 import { make, one } from "./elements.js";
-import { ours } from "./ours.js";
 import { isTree } from "./trees.js";
 
 /** @import { Node } from "./types.js" */
+
+/** The one name that we have among a page's globals: what its scripts, or copies of one module, share. */
+export const ours = (/** @type {{ plusx?: import("./types.js").Ours }} */ (globalThis).plusx ??= {});
 
 /**
  * The states of an element: in the page, or in a script beside it, which works from disk as fetch does not.

@@ -41,13 +41,9 @@ const nth = (each, i, usual) => (typeof each === "object" ? each[i] : each) ?? u
 
 /** @type {(values: Values) => Values} the least and the greatest of numbers, the first and the last of words */
 const endsOf = (values) => {
-  if (typeof values[0] !== "number") return [values[0], values[values.length - 1]];
-  let [low, high] = [values[0], values[0]];
-  for (const value of /** @type {number[]} */ (values)) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return [low, high];
+  const isNumber = typeof values[0] === "number";
+  const end = (/** @type {(...ends: any[]) => number} */ of) => values.reduce((one, other) => of(one, other));
+  return isNumber ? [end(Math.min), end(Math.max)] : [values[0], values[values.length - 1]];
 };
 
 /**

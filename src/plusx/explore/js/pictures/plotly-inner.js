@@ -21,6 +21,7 @@ const alike = (value, before) => lengthOf(value) === lengthOf(before);
 /** @type {Test} */
 const points = (value, before, trace) => numbers(value) && numbers(before) && (trace.mode || alike(value, before, trace));
 const rowOf = (/** @type {Node} */ grid) => (Array.isArray(grid) ? grid[0] : null);
+const LOOKS = ["color", "dash", "width", "symbol", "size"];
 const UNMOVABLE = ["stackgroup", "error_x", "error_y"]; // plotly works these out for all traces together
 
 /**
@@ -49,8 +50,8 @@ const axesOf = (layout) => /** @type {AxisName[]} */ (Object.keys(layout).filter
 export const isFree = (axis) => !axis?.range;
 
 /**
- * The differences between what is drawn and what is to be. Null if there are any but in points, texts and shapes, and
- * in axes' names, ranges and ticks.
+ * The differences between what is drawn and what is to be. Null if there are any but in points, texts, shapes and looks
+ * of lines and markers, and in axes' names, ranges and ticks.
  * @param {Drawing} drawn
  * @param {Drawing} next
  * @returns {Difference[] | null}
@@ -66,8 +67,10 @@ export function moves(drawn, next) {
       return ["range", "tickvals", "ticktext"].includes(String(key)) || (key === "title" && rest[0] === "text" && value && before); // an empty one has no node
     }
     if (part === "layout") return index === "shapes" && !free.length;
-    if (key === undefined || rest.length) return false;
-    return MOVABLE[data[Number(index)].type ?? "scatter"][key]?.(value, before, data[Number(index)]);
+    if (key === undefined) return false;
+    const { type = "scatter" } = data[Number(index)];
+    if (rest.length) return type === "scatter" && ["line", "marker"].includes(String(key)) && LOOKS.includes(String(rest[0]));
+    return MOVABLE[type][key]?.(value, before, data[Number(index)]);
   };
   const found = differences(drawn, next);
   return found.every(isMove) ? found : null;
@@ -88,8 +91,15 @@ export function move(plotly, plot, leaves, next, palette) {
   const ends = (/** @type {string} */ axis) =>
     JSON.stringify(_fullLayout[axis]._traceIndices.map((/** @type {number} */ i) => _fullData[i]._extremes?.[_fullLayout[axis]._id]));
   const before = free.map(ends);
-  for (const { path: [, index, key], value } of ofTraces) {
-    data[index][key] = _fullData[index][key] = value;
+  const looks = ofTraces.filter(({ path }) => path.length > 3);
+  for (const { path: [, index, key, ...rest], value } of ofTraces) {
+    if (rest.length) data[index][key][rest[0]] = painted(value, palette(), rest[0] === "color");
+    else data[index][key] = _fullData[index][key] = value;
+  }
+  for (const { path: [, index] } of looks) {
+    const { colorway } = _fullLayout; // of which each trace before it has one, unless it is not to be seen
+    const place = data.slice(0, index).filter((/** @type {Trace} */ { visible }) => visible !== false).length;
+    _fullData[index]._module.supplyDefaults(data[index], _fullData[index], colorway[place % colorway.length], _fullLayout);
   }
   for (const index of new Set(ofTraces.map(({ path }) => path[1]))) {
     const trace = _fullData[index];

@@ -2,7 +2,7 @@
 
 import { painted, paletteOf } from "../colours.js";
 import { make } from "../elements.js";
-import { ours } from "../ours.js";
+import { ours } from "../states.js";
 import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
 
