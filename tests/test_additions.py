@@ -126,6 +126,28 @@ def test_a_stream_that_begins_in_the_branch_of_another_has_its_first_addition_to
     torch.testing.assert_close(cut(gates, model, *given, skip=0), (atoms, bonds))
 
 
+def of_nodes_and_edges(self, edges):
+    nodes = torch.zeros_like(edges)
+    for f, g, norm in zip(self.fs, self.gs, self.norms):
+        nodes = norm(nodes + f(torch.cat([nodes, edges], -1)))
+        edges = edges + g(torch.cat([edges, nodes], -1))
+    return edges
+
+
+def test_so_has_one_that_begins_as_zeros_and_ends_in_a_norm():
+    """As ProteinMPNN's encoder has it (doi 10.1126/science.add2187): nodes are zeros, and edges read what they become."""
+    parts = {name: nn.ModuleList([nn.Sequential(nn.Linear(16, 8), mlp()) for _ in range(2)]) for name in ("fs", "gs")}
+    norms = nn.ModuleList(nn.LayerNorm(8) for _ in range(2))
+    model = made(lambda: Net(of_nodes_and_edges, norms=norms, **parts))
+    gates = switches(model, X)
+    assert [place.after for place in gates.places] == ["fs.0", "gs.0", "fs.1", "gs.1"]
+    nodes, edges = torch.zeros_like(X), X
+    for at, (f, g, norm) in enumerate(zip(model.fs, model.gs, model.norms)):
+        nodes = norm(nodes + f(torch.cat([nodes, edges], -1)) * (at > 0))
+        edges = edges + g(torch.cat([edges, nodes], -1))
+    torch.testing.assert_close(cut(gates, model, X, branch=0), edges)
+
+
 # How a branch reads its own stream and others.
 READS = {
     "laid beside": lambda f, *streams: f(torch.cat(streams, -1)),

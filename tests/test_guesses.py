@@ -43,7 +43,7 @@ def test_the_kept_answers_were_made_by_the_tool_of_today():
     assert {name: found["made_by"]["code"] for name, found in kept.items()} == {
         name: graphs.own_code(name) for name in kept
     }
-    assert graphs.KEPT.stat().st_size < 70_000
+    assert graphs.KEPT.stat().st_size < 76_000
 
 
 def test_gates_stand_on_the_sums_that_the_sources_of_the_nets_have():

@@ -279,6 +279,8 @@ def proteinmpnn():
             part = [*parts][sum(name.startswith(f"{side} {int(number) + 1} ") for name in named)]
             named[f"{side} {int(number) + 1} {part}"] = at
             writers[f"{side} {int(number) + 1} {part}"] = getattr(layer, f"dropout{parts[part]}")
+    if len(named) != 15:  # parts are told by their order
+        raise ValueError(f"graphs: ProteinMPNN's layers have the additions {[*named]}; expected 15.")
 
     def nats(given):
         return -model(*given).double().gather(-1, given[1][..., None]).mean().reshape(1)

@@ -145,7 +145,7 @@ class Search(Additions):
                 why = _why_inside(each, taken, uses, sums)
             if verdict.stream is not None and (why is None if only is None else only(each.place)):
                 taken.append(each)
-                goes_on.add(each.stream.root())
+                goes_on.update(each.stream.back())
                 continue
             sums.discard(each.total)
             if why or verdict.stream is not None:

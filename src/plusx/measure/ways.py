@@ -45,11 +45,15 @@ class Vertex:
         self.weighs, self.bare, self.left = weighs, bare, {*left, *before}
         self.fixed = bare or not mixes and (all(each.fixed for each in before) if before else "looks up" in kinds)
 
+    def back(self):
+        """It, and what it is made of as long as that is one alone, unmixed."""
+        way = [self]
+        while len(way[-1].before) == 1 and not way[-1].mixes:
+            way += way[-1].before
+        return way
+
     def root(self):
-        """Back from here as long as it is made of one alone, unmixed."""
-        while len(self.before) == 1 and not self.mixes:
-            (self,) = self.before
-        return self
+        return self.back()[-1]
 
 
 class Verdict(NamedTuple):
