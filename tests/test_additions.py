@@ -135,7 +135,7 @@ def of_nodes_and_edges(self, edges):
 
 
 def test_so_has_one_that_begins_as_zeros_and_ends_in_a_norm():
-    """As ProteinMPNN's encoder has it (doi 10.1126/science.add2187): nodes are zeros, and edges read what they become."""
+    """As ProteinMPNN's encoder has it (doi 10.1126/science.add2187): nodes begin as zeros, and edges read them."""
     parts = {name: nn.ModuleList([nn.Sequential(nn.Linear(16, 8), mlp()) for _ in range(2)]) for name in ("fs", "gs")}
     norms = nn.ModuleList(nn.LayerNorm(8) for _ in range(2))
     model = made(lambda: Net(of_nodes_and_edges, norms=norms, **parts))
