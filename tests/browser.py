@@ -21,7 +21,8 @@ ROOT = Path(__file__).parent.parent
 CHAPTERS = [f"chapters/{path.stem}.html" for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
 PLAYGROUND = "chapters/16-playground.html"
 LANES = "chapters/train-it-yourself.html"
-EXPLORING = [chapter for chapter in CHAPTERS if chapter not in (PLAYGROUND, LANES)]  # chapters with explorers
+GUESSES = "chapters/guess-first.html"
+EXPLORING = [chapter for chapter in CHAPTERS if chapter not in (PLAYGROUND, LANES, GUESSES)]  # chapters with explorers
 SAMPLES = [chapter for chapter in CHAPTERS if chapter[9:11] in ("02", "08", "14")]  # lines, a solid, grids
 FLAGS = [
     "--no-sandbox",  # CI runs as root
