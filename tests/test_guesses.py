@@ -6,7 +6,7 @@ import sys
 
 import nbformat
 import pytest
-from browser import ROOT
+from browser import GUESSES, ROOT
 from chapter_code import printed
 
 sys.path.append(str(ROOT / "tools"))
@@ -71,7 +71,7 @@ def test_of_the_guesses_as_many_were_right_as_the_page_says():
 
 @pytest.mark.parametrize("width, theme", [(1280, "light"), (390, "dark")])
 def test_a_press_tells_what_was_measured_and_guessed_and_counts(site_url, open_page, axe, width, theme):
-    page, foreign, errors = open_page(f"{site_url}/chapters/guess-first.html", width=width, theme=theme)
+    page, foreign, errors = open_page(f"{site_url}/{GUESSES}", width=width, theme=theme)
     assert page.locator(TALLY).text_content() == ""
     for at, (name, words, mine, its) in enumerate(
         [("crystal-branch", "The last", 1, 1), ("crystal-angles", "By about", 1, 1), ("crystal-swap", "By less", 2, 1)]

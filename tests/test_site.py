@@ -395,7 +395,7 @@ def test_each_control_answers_mouse_and_keyboard(site_url, file, open_page):
                 link = root.locator(".px-link").get_attribute("href")
                 assert link != before and address(page).endswith(link), (kind, act.__name__)
     assert_drawn_as_fresh(page)
-    assert kinds
+    assert {"checkbox", "radio", "range"} & kinds or file == "chapters/what-should-i-build.html"  # of lists alone
     assert errors == []
 
 

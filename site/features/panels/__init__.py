@@ -66,7 +66,7 @@ def export_nets(kind: str, srcdir: Path) -> dict[str, Path]:
     weights = [NETS / f"{name}.safetensors" for name in ("characters", "sorting")]  # others are only compared
     inputs = {path.stem: [path] for path in weights} if kind == "playground" else dict.fromkeys(FUNCTIONS, [])
     wanted = {net: (f"{net}.onnx", [*own, *makers]) for net, own in inputs.items()}
-    return _made(srcdir, kind, wanted, partial(_program, f"{kind}.export")) | _runtime(srcdir, kind)
+    return _made(srcdir, kind, wanted, partial(_program, f"{kind}.export")) | _runtime(srcdir)
 
 
 def export_model(srcdir: Path) -> dict[str, Path]:
@@ -74,16 +74,17 @@ def export_model(srcdir: Path) -> dict[str, Path]:
     makers = [PACKAGE / "nets" / "pretrained.py", PACKAGE / "nets" / "readers.py"]
     makers.append(PACKAGE / "panels" / "writer" / "export.py")
     wanted = {"model": ("smollm2.onnx", makers), "words": ("smollm2.json", makers)}
-    return _made(srcdir, "writer", wanted, partial(_program, "writer.export")) | _runtime(srcdir, "writer")
+    return _made(srcdir, "writer", wanted, partial(_program, "writer.export")) | _runtime(srcdir)
 
 
-def _runtime(srcdir: Path, kind: str) -> dict[str, Path]:
+def _runtime(srcdir: Path) -> dict[str, Path]:
+    """One for all panels."""
     runtime = from_npm(f"{ORT}/ort-wasm-simd-threaded.wasm")
 
     def pack(parts):
         parts["runtime"].write_bytes(gzip.compress(runtime.read_bytes(), 9, mtime=0))
 
-    return _made(srcdir, f"{kind}-runtime", {"runtime": ("runtime.bin", [runtime])}, pack)
+    return _made(srcdir, "runtime", {"runtime": ("runtime.bin", [runtime])}, pack)
 
 
 def _program(module: str, parts: dict):

@@ -37,7 +37,6 @@ class Panel(Asking):
         first, last = words[0], words[-1]
         page = f"<p><strong>{first}</strong></p>\n{shown}<p>{last}</p>"
         self.kept = {"text/plain": " ".join(words), "text/html": page}
-        return self
 
     def answer(self, question):
         try:
