@@ -338,11 +338,11 @@ def piece(layer: int, parts: dict, of: str = "") -> str:
     return (
         '<svg class="px-piece" height="64"><g '
         f'{tied("branch")}><rect class="px-hit" x="4" y="30" width="100%" height="34"/>'
-        '<path class="px-wire" d="M2 14V47H8"/><line class="px-wire" x1="0" x2="100%" y1="47" y2="47"/>'
+        '<path class="px-wire" d="M7 14V47"/><line class="px-wire" x1="6" x2="100%" y1="47" y2="47"/>'
         '<rect class="px-box" x="18%" y="36" width="64%" height="22" rx="4"/>'
         f'<text x="50%" y="51.5">{layer}</text></g>'
         f'<g {tied("skip")}><rect class="px-hit" x="0" y="0" width="100%" height="30"/>'
-        '<line class="px-line" x1="0" x2="100%" y1="14" y2="14"/>'
+        '<line class="px-line" x1="6" x2="100%" y1="14" y2="14"/>'  # from the sum before it, which stays whole
         '<svg x="50%" y="14" width="1" height="1" overflow="visible">'
         '<path class="px-cut" d="M-6-6L6 6M6-6L-6 6"/></svg></g>'
         '<svg x="100%" y="14" width="1" height="1" overflow="visible"><path class="px-wire" d="M0 33V6"/>'
