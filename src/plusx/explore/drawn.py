@@ -320,6 +320,20 @@ def _part(part: str, given, controls, layers: range, where: str):
     return name, {layer: (not off, index[0] if off else here) for layer, off, here in zip(layers, offs, index[1:])}
 
 
+def known_as(figure: dict) -> dict[str, str]:
+    """What a page's tag says of a figure that we draw: rules by what stands in it would hold once that has come."""
+    if "drawn" not in figure:
+        return {}
+    return {"data_drawn": figure["drawn"], **({"data_named": ""} if figure.get("named") else {})}
+
+
+def row(figure: dict) -> str:
+    """How many pieces the wire has, and of a long one how many share a row where there is little room."""
+    pieces = len(figure.get("diagram", ()))
+    narrow = next((f' data-row="{at}"' for least, at in ((21, 10), (14, 8)) if pieces >= least), "")
+    return f' style="--px-parts:{pieces}"{narrow}'
+
+
 def piece(layer: int, parts: dict, of: str = "") -> str:
     """A layer's wire: the stream above, which is its skip, the branch below, and the sum to the right of both.
 
