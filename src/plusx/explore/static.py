@@ -134,10 +134,11 @@ def _markup(index: int, control: Control, pieces: str) -> str:
         )
         return f'<fieldset class="px-radio"><legend>{title}</legend>{options}</fieldset>'
     if control.kind == "slider":
+        shown = labels[control.start].replace("-", "−")
         return (
             f'<label class="px-slider"><span>{title}</span> <input type="range" min="0" max="{len(labels) - 1}" '
             f'value="{control.start}" aria-valuetext="{labels[control.start]}" {key}{listed}>'
-            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{labels[control.start].replace("-", "−")}</span>'
+            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{shown}</span>'
             "</label>"
         )
     options = "".join(
