@@ -9,12 +9,11 @@ from pathlib import Path
 
 import torch
 from torch.autograd.forward_ad import unpack_dual
-from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from .meetings import Additions
-from .search import Search, differs, owners, rows_of
+from .search import Search, differs, own, owners, rows_of
 
 _TENSOR = torch.Tensor
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
@@ -42,15 +41,16 @@ class Switches(Additions):
     ValueError: gates are no tensor, not as many as places, or NaN, or make a tensor of another shape.
     """
 
-    def __init__(self, model, found, times, ran, told, never):
-        super().__init__(model)
-        self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
-        self.places = [place for place, each in found.items() if each.first]
+    def __init__(self, seen):
+        super().__init__(seen.model, seen.heard)
+        self.found, self.times, self.ran = seen.found, seen.times, seen.ran
+        self.told, self.never = seen.told, seen.never
+        self.places = [place for place, each in self.found.items() if each.first]
         self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
-        self.gated = {place.line for place in found}
-        self.watched = {"", *never, *(module for module, line, _ in times if line in self.gated)}
+        self.gated = {place.line for place in self.found}
+        self.watched = {"", *self.never, *(module for module, line, _ in self.times if line in self.gated)}
         self.watched |= {owner for path in self.watched for owner in owners(path)}
-        heard = self.watched.union(*(ran[path] for path in self.watched))
+        heard = self.watched.union(*(self.ran[path] for path in self.watched))
         self.heard = {part: path for part, path in self.heard.items() if path in heard}
 
     def __repr__(self):
@@ -185,58 +185,29 @@ def switches(model, *inputs, only=None, **named):
     ValueError: there is no such addition; a fused one is not seen.
     """
     model = getattr(model, "_orig_mod", model)  # of what torch.compile made
-    _check(model, inputs, named)
-    devices = {p.device for p in model.parameters() if p.device.type not in ("cpu", "meta")}
-    drawn = random.getstate()
-    with (
-        torch.inference_mode(False),
-        torch.enable_grad(),
-        torch.random.fork_rng(devices, device_type=next((each.type for each in devices), "cuda")),
-    ):
-        scripted = [path for path, part in model.named_modules() if isinstance(part, torch.jit.ScriptModule)]
-        weights = {
-            name: _own(p).requires_grad_(differs(p))
-            for name, p in model.named_parameters()
-            if not any(name.startswith(f"{path}.") for path in scripted)
-        }
-        nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
-        for constants in True, False:  # numpy, say, takes no constant that records gradients
-            seen, state = Search(model, set(nodes.values()), constants), torch.get_rng_state()
-            buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-            try:
-                with seen:
-                    given = tree_map_only(torch.Tensor, _traced, (inputs, named))
-                    output = functional_call(model, weights | buffers, *given)
-                break
-            except Exception:
-                if not constants:
-                    raise
-                torch.set_rng_state(state)
-            finally:
-                random.setstate(drawn)
-    return Switches(model, *seen.gathered(only, scripted, nodes, output))
-
-
-def _check(model, inputs, named):
-    """What torch itself would refuse later, in other words."""
     if isinstance(model, torch.jit.ScriptModule):
         raise ValueError(
             "switches: the model is scripted or traced, so no addition is seen; give the one it was made of."
         )
-    lazy = [name for name, p in model.named_parameters() if isinstance(p, torch.nn.parameter.UninitializedParameter)]
-    if lazy:
-        raise ValueError(f"switches: {lazy[0]} has no shape yet; run the model once before.")
     tensors = [each for each in tree_leaves((inputs, named)) if isinstance(each, _TENSOR)]
     if any(torch._C._functorch.is_functorch_wrapped_tensor(each) for each in tensors):
         raise ValueError(
             "switches: additions are found outside of vmap, grad and jvp; call switches() before, on one net."
         )
-
-
-def _own(x):
-    """A leaf of the same memory, or, of what inference mode made, a copy."""
-    return x.clone().detach() if x.is_inference() else x.detach()
-
-
-def _traced(x):
-    return _own(x).requires_grad_().clone() if differs(x) else x
+    seen, weights, copies, drawn = Search(model), {}, {}, random.getstate()
+    with torch.inference_mode(False), torch.enable_grad():
+        for part, path in seen.heard.items():
+            for name, p in part.named_parameters(path, recurse=False, remove_duplicate=False):
+                if isinstance(p, torch.nn.parameter.UninitializedParameter):
+                    raise ValueError(f"switches: {name} has no shape yet; run the model once before.")
+                weights[name] = copies[p] = copies[p] if p in copies else own(p).requires_grad_(differs(p))  # tied
+        buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+        devices = {p.device for p in copies if p.device.type not in ("cpu", "meta")}
+        kind = next((each.type for each in devices), "cuda")
+        try:
+            with torch.random.fork_rng(devices, device_type=kind), seen:
+                given = tree_map_only(_TENSOR, seen.given, (inputs, named))
+                output = functional_call(model, weights | buffers, *given, tie_weights=False)
+        finally:
+            random.setstate(drawn)
+    return Switches(seen.gather(only, weights, output))

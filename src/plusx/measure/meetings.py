@@ -62,13 +62,10 @@ class Additions(TorchFunctionMode):
     that is seen takes longer.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, heard):
         super().__init__()
-        self.model, self.plain, self.lines = model, None, {}
-        self.heard = {
-            part: path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)
-        }
-        self.watched = {*self.heard.values()}
+        self.model, self.heard, self.plain, self.lines = model, heard, None, {}
+        self.watched = {*heard.values()}
 
     def __enter__(self):
         if self.plain:
@@ -111,7 +108,7 @@ class Additions(TorchFunctionMode):
         if self.running:
             self.running[-1][1] = path
         else:
-            self.met.clear()
+            self.met = Counter()
         self._see(bool(self.running) and self.running[-1][0] in self.watched)
 
     def _see(self, sees):
