@@ -109,22 +109,22 @@ class Switches(Additions):
                 f"switches: gate {at} is not 1, and gradient checkpointing computes {place.module} again in "
                 "backward, where no gate is seen. Turn it off to set gates."
             )
-        shape, gated = None if a.is_nested else torch.broadcast_shapes(a.shape, b.shape), []
+        gated = []
         for operand, x in enumerate((a, b)):
             name = "skip" if operand == stream else "branch"
-            gate = getattr(self, name)[at] if first or name == "branch" else torch.ones(())
-            said = f"switches: {name} gate {at} of shape {tuple(gate.shape)} at {place.module or 'the model'}, "
+            gate, wrong = getattr(self, name)[at] if first or name == "branch" else torch.ones(()), None
             try:
                 gated.append(_times(gate, x))
-                made = torch.broadcast_shapes(gated[-1].shape, shape)
+                shape = torch.broadcast_shapes(a.shape, b.shape)
+                if torch.broadcast_shapes(gated[-1].shape, shape) != shape:
+                    wrong = f"makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of {tuple(shape)} was to "
+                    wrong += "come. With a cache, or other inputs, gates need other shapes."
             except (RuntimeError, TypeError) as error:
                 what = "a nested tensor" if x.is_nested else f"{x.dtype} of shape {tuple(x.shape)}"
-                raise ValueError(f"{said}{place.line}, does not go with {what}: {error}") from error
-            if made != shape:
-                raise ValueError(
-                    f"{said}{place.line}, makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of "
-                    f"{tuple(shape)} was to come. With a cache, or other inputs, gates need other shapes."
-                )
+                wrong = f"does not go with {what}: {error}"
+            if wrong:
+                where = f"{place.module or 'the model'}, {place.line}"
+                raise ValueError(f"switches: {name} gate {at} of shape {tuple(gate.shape)} at {where}, {wrong}")
         return add(*gated)
 
     def _strange(self, place):
@@ -194,15 +194,17 @@ def switches(model, *inputs, only=None, **named):
         raise ValueError(
             "switches: additions are found outside of vmap, grad and jvp; call switches() before, on one net."
         )
-    seen, weights, copies, drawn = Search(model), {}, {}, random.getstate()
+    seen, drawn, weights, buffers, kept = Search(model), random.getstate(), {}, {}, {}
+    alone = dict(recurse=False, remove_duplicate=False)  # tied ones share what is kept by their id
     with torch.inference_mode(False), torch.enable_grad():
-        for part, path in seen.heard.items():
-            for name, p in part.named_parameters(path, recurse=False, remove_duplicate=False):
+        for part, path in seen.modules.items():
+            for name, p in part.named_parameters(path, **alone) if part in seen.heard else ():
                 if isinstance(p, torch.nn.parameter.UninitializedParameter):
                     raise ValueError(f"switches: {name} has no shape yet; run the model once before.")
-                weights[name] = copies[p] = copies[p] if p in copies else own(p).requires_grad_(differs(p))  # tied
-        buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-        devices = {p.device for p in copies if p.device.type not in ("cpu", "meta")}
+                weights[name] = kept.setdefault(id(p), own(p).requires_grad_(differs(p)))
+            for name, buffer in part.named_buffers(path, **alone):
+                buffers[name] = kept.setdefault(id(buffer), buffer.clone())
+        devices = {p.device for p in weights.values() if p.device.type not in ("cpu", "meta")}
         kind = next((each.type for each in devices), "cuda")
         try:
             with torch.random.fork_rng(devices, device_type=kind), seen:

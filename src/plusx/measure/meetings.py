@@ -5,7 +5,7 @@ Here lives which calls add, and where in a model they stand; what is done about 
 
 import sys
 from collections import Counter
-from pathlib import Path
+from os.path import basename
 from threading import get_ident
 from types import MethodType
 from typing import NamedTuple
@@ -64,7 +64,7 @@ class Additions(TorchFunctionMode):
 
     def __init__(self, model, heard):
         super().__init__()
-        self.model, self.heard, self.plain, self.lines = model, heard, None, {}
+        self.model, self.heard, self.plain = model, heard, None
         self.watched = {*heard.values()}
 
     def __enter__(self):
@@ -149,11 +149,8 @@ class Additions(TorchFunctionMode):
         frame = sys._getframe(2)
         while frame.f_globals.get("__package__") == __package__ or frame.f_code.co_name == "__torch_function__":
             frame = frame.f_back
-        code, at = frame.f_code, (id(frame.f_code), frame.f_lasti)
-        if at not in self.lines:  # with the code, so that its id stays its own
-            self.lines[at] = f"{Path(code.co_filename).name}:{frame.f_lineno}", code
         path, after = self.running[-1]
-        return path, self.lines[at][0], after
+        return path, f"{basename(frame.f_code.co_filename)}:{frame.f_lineno}", after
 
     def wants(self, here):
         return True

@@ -29,13 +29,13 @@ class Found(NamedTuple):
 class Search(Additions):
     """seen: each addition with both gradients. told: what else adds, with its module, its line, and why it has none.
 
-    ran: the path of a module -> those of what ran in it. weights: by name, each as a leaf of the same memory.
+    ran: the path of a module -> those of what ran in it.
     """
 
     def __init__(self, model):
-        modules = {part: path for path, part in model.named_modules()}
-        self.scripted = [path for part, path in modules.items() if isinstance(part, torch.jit.ScriptModule)]
-        super().__init__(model, {part: path for part, path in modules.items() if path not in self.scripted})
+        self.modules = {part: path for path, part in model.named_modules()}
+        self.scripted = {part: path for part, path in self.modules.items() if isinstance(part, torch.jit.ScriptModule)}
+        super().__init__(model, {part: path for part, path in self.modules.items() if part not in self.scripted})
         self.ways, self.seen, self.told, self.ran = Ways(), [], [], defaultdict(set)
 
     def given(self, x):
@@ -55,16 +55,17 @@ class Search(Additions):
         self.ran[self.running[-1][0] if self.running else None].add(path)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func in HEARD:
+            return super().__torch_function__(func, types, args, kwargs)
         if type(func) is _SETTER and func.__self__ is _TENSOR.requires_grad:
             return None  # a model that asks for gradients of its input: they are recorded anyway
-        if func in _ZEROS and torch.is_grad_enabled():
-            out = func(*args, **kwargs or {})
-            return out.requires_grad_().clone() if differs(out) else out  # a stream may begin as a constant
+        if "add" in func.__name__:  # such as logaddexp
+            self._tell_of_both(f"{func.__name__} has no gate", *tree_leaves(args))
         if func in _AS_NUMBERS:  # which take nothing that records gradients
             args = args[0].detach(), *args[1:]
-        if "add" in func.__name__ and func not in HEARD:  # such as logaddexp
-            self._tell_of_both(f"{func.__name__} has no gate", *tree_leaves(args))
-        return super().__torch_function__(func, types, args, kwargs)
+        out = func(*args, **kwargs or {})
+        begins = func in _ZEROS and differs(out) and torch.is_grad_enabled()  # a stream may begin as a constant
+        return out.requires_grad_().clone() if begins else out
 
     def _tell_of_both(self, why, *given):
         ends = [self.ways.vertex(each) for each in given if isinstance(each, _TENSOR) and each.requires_grad]
@@ -103,10 +104,7 @@ class Search(Additions):
         return total
 
     def gather(self, only, weights, output):
-        """What `Switches` is made of: found, and of told and never the rest.
-
-        weights: name -> leaf. never: modules with weights that did not run.
-        """
+        """Itself, with found, and never: modules with weights that did not run. weights: name -> leaf."""
         for each in tree_leaves(output):
             if isinstance(each, _TENSOR) and each.requires_grad:
                 self.ways.vertex(each)
@@ -125,7 +123,7 @@ class Search(Additions):
         self.never = sorted(path for path in idle if path and path.rpartition(".")[0] not in idle)
         self.told += [
             *others,
-            *((path, "", "scripted, is not seen into") for path in self.scripted),
+            *((path, "", "scripted, is not seen into") for path in self.scripted.values()),
             *((path, "", "has weights and never ran") for path in self.never),
         ]
         if not self.found:
