@@ -80,7 +80,7 @@ class Sum:
     doubtful: bool = False
     changed: bool = False
     gains: bool = False
-    made: frozenset = frozenset()
+    made: set = frozenset()
     common: Vertex | None = None
     linear: bool = False
 
@@ -153,8 +153,10 @@ class Ways:
 
 def told(a, b, alike=True):
     """What is to say of a + b, two vertices. alike: they have one shape."""
-    if a.bare or b.bare:
-        return Sum() if a.bare and b.bare else _told_of_constant(a, b)
+    if a.bare or b.bare:  # one is made of weights and constants alone, as queries are, or a bias
+        start, end = (b, a) if b.bare else (a, b)
+        made = () if a.bare and b.bare else _between({start}, end, "left")
+        return Sum(int(b.bare), made=made, common=start) if blends(made) else Sum()
     marks, ways = _apart(a, b)
     if not ways:
         return Sum(why="nothing that both come from" if blends(marks) else None)
@@ -162,8 +164,7 @@ def told(a, b, alike=True):
         return Sum(why="neither way back to what both come from is the shorter")
     stream = int(ways[1][:2] < ways[0][:2])  # of two as long, the one that leads further back
     ((mixed, _), _, common, way), ((other, _), *_, branch_way) = ways[stream], ways[1 - stream]
-    behind = [each for each, mark in marks.items() if mark & (2 - stream)]
-    made = frozenset(each for each in _made_of({common, common.root()}, behind) if marks[each] != 3)
+    made = {each for each in _between({common, common.root()}, (b, a)[stream]) if marks.get(each, 3) != 3}
     entries = [each.kinds for each in made if common in each.before]
     ends = [*entries, way[0].kinds] if way and entries else []
     parts = bool(ends) and all("is part" in each for each in ends)
@@ -180,23 +181,15 @@ def told(a, b, alike=True):
     return Sum(stream, why, bool(mixed) or parts, changed, gains, made, common, not bends(made))
 
 
-def _told_of_constant(a, b):
-    """The same where one operand is made of weights and constants alone, as queries are, or a bias."""
-    stream = int(b.bare)
-    start, *todo = (b, a) if stream else (a, b)
-    behind = set(todo)
+def _between(common, end, before="before"):
+    """What is behind an end, and itself, as far as it is made of what is common."""
+    todo, behind, made = [end], {end}, {*common}
+    first = min(each.number for each in common)
     while todo:
-        new = {each for each in todo.pop().left if each.number > start.number} - behind
+        new = {each for each in getattr(todo.pop(), before) if each.number > first} - behind
         behind |= new
         todo += new
-    made = _made_of({start}, behind, "left")
-    return Sum(stream, made=made, common=start) if blends(made) else Sum()
-
-
-def _made_of(common, vertices, before="before"):
-    """Those of these vertices that come from what is common."""
-    made = {*common}
-    for vertex in sorted(vertices, key=attrgetter("number")):
+    for vertex in sorted(behind, key=attrgetter("number")):
         if not made.isdisjoint(getattr(vertex, before)):
             made.add(vertex)
     return made - common
