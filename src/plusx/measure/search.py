@@ -108,7 +108,7 @@ class Search(Additions):
         for each in tree_leaves(output):
             if isinstance(each, _TENSOR) and each.requires_grad:
                 self.ways.vertex(each)
-        taken, others = self._taken(only)
+        taken = self._taken(only)
         self.found, begun, count = {}, {}, 0  # begun: of a sum that goes on, as of parallel convolutions, its gate
         for each in taken:
             first = only is not None or not each.linear or each.ends[0] not in begun
@@ -122,7 +122,7 @@ class Search(Additions):
         idle -= {owner for name, leaf in weights.items() if id(leaf) in used for owner in owners(name)}
         self.never = sorted(path for path in idle if path and path.rpartition(".")[0] not in idle)
         self.told += [
-            *others,
+            *((*each.place[:2], each.why) for each in self.seen if each.why),
             *((path, "", "scripted, is not seen into") for path in self.scripted.values()),
             *((path, "", "has weights and never ran") for path in self.never),
         ]
@@ -135,25 +135,24 @@ class Search(Additions):
         return self
 
     def _taken(self, only):
-        """Of what was seen the residual additions, and why the others are none."""
+        """Of what was seen the residual additions; all others that can be one get their why."""
         sums = {each.total for each in self.seen if each.why is None}
-        uses, taken, told = defaultdict(set), [], []
+        taken, uses = [], defaultdict(set)
         for vertex in self.ways.at.values():
             for each in vertex.before:
                 uses[each].add(vertex)
         goes_on = set()  # what streams of residual additions are: no part of a branch, whoever else reads it
         for each in reversed(self.seen):
-            why = each.why
-            if only is None and each.stream is not None and why is None and each.total not in goes_on:
-                why = _why_inside(each, taken, uses, sums)
-            if each.stream is not None and (why is None if only is None else only(each.place)):
+            if only is not None and each.stream is not None:
+                each.why = None if only(each.place) else each.why or "not among the chosen"
+            elif each.stream is not None and each.why is None and each.total not in goes_on:
+                each.why = _why_inside(each, taken, uses, sums)
+            if each.stream is not None and each.why is None:
                 taken.append(each)
                 goes_on.update(each.ends[0].back())
-                continue
-            sums.discard(each.total)
-            if why or each.stream is not None:
-                told.append((*each.place[:2], why or "not among the chosen"))
-        return taken[::-1], told[::-1]
+            else:
+                sums.discard(each.total)
+        return taken[::-1]
 
 
 def _why_inside(each, taken, uses, sums):
