@@ -13,7 +13,7 @@ from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from .meetings import Additions
-from .search import Search, differs, own, owners, rows_of
+from .search import Search, differs, owners, rows_of
 
 _TENSOR = torch.Tensor
 _CHECKPOINT = str(Path("torch", "utils", "checkpoint.py"))
@@ -201,15 +201,25 @@ def switches(model, *inputs, only=None, **named):
             for name, p in part.named_parameters(path, **alone) if part in seen.heard else ():
                 if isinstance(p, torch.nn.parameter.UninitializedParameter):
                     raise ValueError(f"switches: {name} has no shape yet; run the model once before.")
-                weights[name] = kept.setdefault(id(p), own(p).requires_grad_(differs(p)))
+                weights[name] = kept.setdefault(id(p), _own(p).requires_grad_(differs(p)))
             for name, buffer in part.named_buffers(path, **alone):
                 buffers[name] = kept.setdefault(id(buffer), buffer.clone())
+        seen.ways.leaves = {id(leaf): leaf for leaf in weights.values()}
         devices = {p.device for p in weights.values() if p.device.type not in ("cpu", "meta")}
         kind = next((each.type for each in devices), "cuda")
         try:
             with torch.random.fork_rng(devices, device_type=kind), seen:
-                given = tree_map_only(_TENSOR, seen.given, (inputs, named))
+                given = tree_map_only(_TENSOR, _traced, (inputs, named))
                 output = functional_call(model, weights | buffers, *given, tie_weights=False)
         finally:
             random.setstate(drawn)
     return Switches(seen.gather(only, weights, output))
+
+
+def _own(x):
+    """A leaf of the same memory, or, of what inference mode made, a copy."""
+    return x.clone().detach() if x.is_inference() else x.detach()
+
+
+def _traced(x):
+    return _own(x).requires_grad_().clone() if differs(x) else x

@@ -38,14 +38,6 @@ class Search(Additions):
         super().__init__(model, {part: path for part, path in self.modules.items() if part not in self.scripted})
         self.ways, self.seen, self.told, self.ran = Ways(), [], [], defaultdict(set)
 
-    def given(self, x):
-        """What the model is given in the place of a tensor."""
-        if not differs(x):
-            return x
-        x = own(x).requires_grad_().clone()
-        self.ways.given.add(x.grad_fn)
-        return x
-
     def leave(self, path, output):
         for each in output if isinstance(output, tuple) else (output,):
             if isinstance(each, _TENSOR) and isinstance(each.grad_fn, torch.autograd.function.BackwardCFunction):
@@ -64,8 +56,10 @@ class Search(Additions):
         if func in _AS_NUMBERS:  # which take nothing that records gradients
             args = args[0].detach(), *args[1:]
         out = func(*args, **kwargs or {})
-        begins = func in _ZEROS and differs(out) and torch.is_grad_enabled()  # a stream may begin as a constant
-        return out.requires_grad_().clone() if begins else out
+        if func not in _ZEROS or not differs(out) or not torch.is_grad_enabled():
+            return out
+        self.ways.leaves[id(out)] = out.requires_grad_()
+        return out.clone()  # a stream may begin as a constant
 
     def _tell_of_both(self, why, *given):
         ends = [self.ways.vertex(each) for each in given if isinstance(each, _TENSOR) and each.requires_grad]
@@ -184,11 +178,6 @@ def owners(name):
 def differs(x):
     """Whether there are derivatives with respect to such numbers."""
     return x.is_floating_point() or x.is_complex()
-
-
-def own(x):
-    """A leaf of the same memory, or, of what inference mode made, a copy."""
-    return x.clone().detach() if x.is_inference() else x.detach()
 
 
 def rows_of(told):

@@ -94,10 +94,10 @@ def blends(vertices):
 
 
 class Ways:
-    """Autograd's nodes as vertices. given: the nodes of what the model was given; all other leaves are weights."""
+    """Autograd's nodes as vertices. leaves: weights and constants by id; other leaves are what the model was given."""
 
     def __init__(self):
-        self.given, self.at = set(), {}  # a node, or what tells its part -> vertex
+        self.leaves, self.at = {}, {}  # a node, or what tells its part -> vertex
 
     def vertex(self, tensor):
         node = tensor.grad_fn or get_gradient_edge(tensor).node
@@ -139,11 +139,10 @@ class Ways:
             where = (getattr(node, f"_saved_{each}", None) for each in ("dim", "start", "end", "step", "index"))
             self.at[node] = self._made((data, name, *where), kinds, data)
             return
-        mixes, bare = "mixes" in kinds or (len(before) > 1 and "carries" not in kinds), not data
-        if node in self.given or (bare and before and "looks up" in kinds):
-            bare = False
-        elif bare and before and mixes:
-            bare, data = False, before
+        mixes = "mixes" in kinds or (len(before) > 1 and "carries" not in kinds)
+        bare = not data if before else id(getattr(node, "variable", None)) in self.leaves
+        if bare and before and (mixes or "looks up" in kinds):
+            bare, data = False, () if "looks up" in kinds else before
         weights = () if data is before else tuple([each for each in before if each.bare])
         data = before if bare else data
         mixes = mixes and not bare
