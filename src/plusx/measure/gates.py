@@ -93,9 +93,6 @@ class Switches(Additions):
             self._read()
         super().come(path)
 
-    def wants(self, here):
-        return here[1] in self.gated
-
     def meet(self, place, a, b, alpha, add):
         if place not in self.found:
             self._strange(place)

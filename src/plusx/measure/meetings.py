@@ -17,7 +17,6 @@ _TENSOR = torch.Tensor
 # How a call adds: what it is called with -> a, b, alpha of a + alpha b. What `addmm` adds to a bias is no sum of two.
 _FORMS = {
     "add": lambda input, other, alpha=1, **_: (input, other, alpha),
-    "radd": lambda input, other: (input, other, 1),
     "sub": lambda input, other, alpha=1, **_: (input, other, -alpha),
     "subtract": lambda input, other, alpha=1, **_: (input, other, -alpha),
     "rsub": lambda input, other, alpha=1: (other, input, -alpha),
@@ -59,12 +58,12 @@ class Additions(TorchFunctionMode):
 
     What that gives is the sum: `add()` is the model's own, `add(c, d)` that of others. met: how often in this run, by
     place. heard: modules -> paths. watched: some of these; torch's calls are seen in their own code alone, for each
-    that is seen takes longer.
+    that is seen takes longer. gated: lines of code, if others are left out.
     """
 
     def __init__(self, model, heard):
         super().__init__()
-        self.model, self.heard, self.plain = model, heard, None
+        self.model, self.heard, self.plain, self.gated = model, heard, None, None
         self.watched = {*heard.values()}
 
     def __enter__(self):
@@ -135,7 +134,8 @@ class Additions(TorchFunctionMode):
 
         if func in _STACKS:
             return self.stack(add(), *args, **kwargs)
-        if not self.wants(here := self.here()):
+        here = self.here()
+        if self.gated is not None and here[1] not in self.gated:
             return add()
         form, writes = _ADDS.get(func, (self.parts_of_stack, False))
         parts = form(*args, **kwargs, **({"mean": True} if _TOTALS.get(func) else {}))
@@ -151,9 +151,6 @@ class Additions(TorchFunctionMode):
             frame = frame.f_back
         path, after = self.running[-1]
         return path, f"{basename(frame.f_code.co_filename)}:{frame.f_lineno}", after
-
-    def wants(self, here):
-        return True
 
     def stack(self, out, tensors, dim=0, **_):
         if out.shape[dim] == len(tensors) > 1:

@@ -88,8 +88,8 @@ class Search(Additions):
             seen = told(*ends, alike)
             if seen.stream == 1 and seen.why is None and alpha < 0:
                 seen.why = "the stream is taken away"
-            seen.place, seen.ends = place, ends[::-1] if seen.stream else ends
-            seen.total = self.ways.sum(total, *ends)
+            seen.place, seen.total = place, self.ways.sum(total, *ends)
+            seen.ends = tuple(ends[::-1] if seen.stream else ends)
             self.seen.append(seen)
         elif total.is_floating_point() and not torch.is_grad_enabled():
             self.told.append((*place[:2], "computed without gradients"))

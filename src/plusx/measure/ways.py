@@ -83,6 +83,9 @@ class Sum:
     made: set = frozenset()
     common: Vertex | None = None
     linear: bool = False
+    ends: tuple = ()
+    place: tuple = ()
+    total: Vertex | None = None
 
 
 def bends(vertices):
