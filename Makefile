@@ -86,9 +86,9 @@ clean:
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	touch $@
 
-# --ignore-scripts: the packages are plain files, nothing to build or run.
+# --ignore-scripts: the packages are plain files, nothing to build or run. Errors alone are shown, as pip's --quiet does.
 node_modules/ready: .venv/ready package.json package-lock.json
-	$(BIN)/npm ci --ignore-scripts --silent
+	$(BIN)/npm ci --ignore-scripts --loglevel=error
 	touch $@
 
 .venv/audit: tests/audit/requirements.txt .venv/ready
@@ -100,7 +100,7 @@ node_modules/ready: .venv/ready package.json package-lock.json
 	touch $@
 
 tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit/package-lock.json
-	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --silent
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/audit --ignore-scripts --loglevel=error
 	touch $@
 
 # In a folder of their own, which nothing else sees; their torch is the book's.
@@ -117,7 +117,7 @@ tests/audit/node_modules/ready: .venv/ready tests/audit/package.json tests/audit
 	touch $@
 
 tests/hub/node_modules/ready: .venv/ready tests/hub/package.json tests/hub/package-lock.json
-	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --silent
+	PATH="$$PWD/$(BIN):$$PATH" $(BIN)/npm ci --prefix tests/hub --ignore-scripts --loglevel=error
 	touch $@
 
 .PHONY: book test needs browser lint bundle student teacher links captions bench audit hub evidence model graphs lab clean

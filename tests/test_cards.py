@@ -20,7 +20,7 @@ def test_a_miniature_has_the_thick_lines_of_the_upper_panel_and_fills_its_room()
     assert [(line["stroke"], line["points"]) for line in lines] == [("var(--px-C1)", "0,50 50,0 100,50 100,50")]
 
 
-DRAWN = """<div id="explore-drawn"><div class="px-still px-wide"><svg class="px-drawn">
+DRAWN = """<div id="explore-drawn"><div class="px-still px-wide"><svg class="px-drawn" viewBox="0 0 1000 340">
 <path class="px-layer" d="M40.0,0V340"/>
 <path class="px-threads" style="--px-at:0.0%" d="M0,100.0h40c50.0,0 50.0,60.0 100.0,60.0c5,0 5,-60.0 100.0,-60.0h4"/>
 <path class="px-threads" style="--px-at:100.0%" d="M0,200.0h40c50.0,0 50.0,0.0 100.0,0.0c50.0,0 50.0,0.0 100.0,0.0h40"/>
@@ -31,6 +31,14 @@ def test_a_miniature_of_threads_goes_where_they_go_in_their_colours():
     lines = BeautifulSoup(cards.miniature(DRAWN, "drawn"), "html.parser")("polyline")
     assert [line["points"] for line in lines] == ["0,0 50,30 100,0", "0,50 50,50 100,50"]
     assert "0.0%" in lines[0]["style"] and "100.0%" in lines[1]["style"]
+
+
+def test_a_thread_that_leaves_its_picture_leaves_the_miniature():
+    """Where it is drawn beyond its picture, it is no line along the edge."""
+    leaves = DRAWN.replace("100.0,60.0c", "100.0,-440.0c")
+    lines = BeautifulSoup(cards.miniature(leaves, "drawn"), "html.parser")("polyline")
+    places = [[int(place.split(",")[1]) for place in line["points"].split()] for line in lines]
+    assert places[1] == [50, 50, 50] and places[0][0] == 25 and places[0][1] < -2
 
 
 @pytest.mark.parametrize("name, html", [("other", STILL), ("runs", STILL.replace("2.25", "0.75"))])

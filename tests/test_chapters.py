@@ -6,6 +6,7 @@ import sys
 
 import nbformat
 import pytest
+import torch
 from book import cache_path
 from browser import CHAPTERS, ROOT
 from chapter_code import printed
@@ -61,9 +62,12 @@ def test_the_build_printed_what_the_text_quotes(ran, path):
 
 
 def test_a_chapter_leaves_room(ran, path):
-    """A kernel that ran it whole held less than 1 GB at its peak, as Linux tells it."""
+    """A kernel that ran it whole held less than 1 GB at its peak, as Linux tells it; torch built for CUDA, which pip
+    brings there, holds 290 MB more before it has computed anything."""
     megabytes = ran.match_cache_notebook(nbformat.read(path, as_version=4)).data["megabytes"]
-    assert (megabytes or 0) < 1000 and (megabytes is None) == (sys.platform != "linux")
+    assert (megabytes or 0) < 1000 + 300 * (torch.version.cuda is not None) and (megabytes is None) == (
+        sys.platform != "linux"
+    )
 
 
 def tables(code):

@@ -430,6 +430,38 @@ def test_numbers_of_a_wire_stand_beside_one_another_on_a_narrow_page(page_of, la
     assert width < 390 or least >= 24  # as a finger needs
 
 
+def test_each_sum_of_a_wire_is_seen_whole_also_where_one_points_at_the_skip_behind_it(page):
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.mouse.move(*middle(page.locator(".px-diagram .px-skip").nth(3)))
+        sums, lines, grounds = page.evaluate(
+            """() => [".px-plus", ".px-line", ".px-hit"].map((what) => [...document.querySelectorAll(what)])
+              .map((all) => all.map((node) => [node.getBoundingClientRect(), getComputedStyle(node).fill]))
+              .map((all) => all.map(([{ left, right }, fill]) => [left, right, fill]))"""
+        )
+        assert all(right <= left + 1 for (_, right, _), (left, *_) in zip(sums, lines[1:])), (sums, lines)
+        assert {fill for *_, fill in grounds} == {"none"}
+
+
+def test_of_three_rivers_the_middle_one_is_the_skips_and_the_others_are_the_branches(page_of):  # noqa: F811
+    def bands(net=1):
+        """Which?"""
+        return river(torch.ones(3, 4), "three", (0, 1), names=["branch out", "skip cut", "its mean"])
+
+    page, errors = page_of(bands, net=[1, 2])
+    found, known = page.evaluate(
+        """() => { const root = document.querySelector(".plusx-explore");
+          const fill = (node) => getComputedStyle(node).fill;
+          const probe = (name) => {
+            const node = root.querySelector(".px-plot").appendChild(document.createElement("i"));
+            node.style.fill = `var(--px-${name})`;
+            return fill(node); };
+          const rivers = [...root.querySelectorAll(".px-plot .px-river")].map(fill);
+          return [rivers, ["branch", "skip", "branch"].map(probe)]; }"""
+    )
+    assert found == known and errors == []
+
+
 def test_columns_of_the_wire_are_those_of_the_threads(page):
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})

@@ -140,7 +140,7 @@ def chosen(page, name, label):
 
 
 def train(page, steps):
-    page.evaluate(f"(steps) => {LANES}.advance(steps)", steps)
+    page.evaluate(f"(steps) => ({LANES}.patience = 600_000, {LANES}.advance(steps))", steps)
 
 
 # ---- without a browser -------------------------------------------------------------------------------------------

@@ -157,6 +157,22 @@ def test_no_code_stands_above_a_picture_that_plotly_draws(site_url, open_page):
     assert page.evaluate("layout.pills()") == []
 
 
+def test_on_a_phone_question_picture_and_wire_of_the_xray_share_the_first_screen(site_url, open_page):
+    page, _, _ = open_page(f"{site_url}/chapters/x-ray.html", width=390)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".px-diagram [role=switch]").first.wait_for()
+    ends = page.locator(".bd-article .px-lead p, .plusx-explore > .px-figure, .plusx-explore > .px-diagram")
+    assert all(box["y"] + box["height"] <= 844 for box in (ends.nth(at).bounding_box() for at in range(4)))
+    assert page.locator(".plusx-explore > .px-figure").first.bounding_box()["height"] >= 200
+
+
+def test_on_a_phone_no_switch_repeats_its_part_of_the_drawing(site_url, open_page):
+    page, _, _ = open_page(f"{site_url}/chapters/12-why-no-activation.html", width=390)
+    root = page.locator("#explore-place_relus")
+    assert root.locator(".px-diagram [role=switch]").count() >= 6
+    assert not any(each.is_visible() for each in root.locator(".px-twice").all())
+
+
 def test_on_a_phone_the_lanes_loss_is_in_sight_of_their_switches(site_url, open_page):
     page, _, _ = open_page(f"{site_url}/{LANES}", width=390)
     race = page.locator(".plusx-lanes").first

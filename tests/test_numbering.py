@@ -86,3 +86,9 @@ def test_a_chapter_opens_with_its_picture_and_what_one_can_do_after_it_folded(so
         assert sum(len(text.get_text().split()) for text in before) < 175, number  # "30 minutes, and ..." among them
         (goals,) = page.select("details.px-goals")
         assert not goals.has_attr("open") and len(goals.select("li")) >= 2
+
+
+def test_what_one_can_do_after_a_page_is_folded_on_every_page_that_says_so(site):
+    for name in ("a-real-language-model", "real-nets"):
+        (goals,) = soup(site / "chapters" / f"{name}.html").select("details.px-goals")
+        assert len(goals.select("li")) >= 2

@@ -174,6 +174,23 @@ def test_make_has_every_target_that_the_guides_name():
     assert {"book", "test", "lab"} <= named <= targets()
 
 
+@pytest.mark.parametrize("folder", [".", "tests/audit", "tests/hub"])
+def test_who_cannot_reach_the_registry_is_told_so(tmp_path, folder):
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(ROOT / folder / name, tmp_path / folder)
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    nowhere = {"registry": "http://127.0.0.1:9/", "fetch_retries": "0", "cache": f"{tmp_path}/cache"}
+    run = subprocess.run(
+        ["make", "-C", tmp_path, "-o", ".venv/ready", (Path(folder) / "node_modules" / "ready").as_posix()],
+        env=os.environ | {f"npm_config_{key}": value for key, value in nowhere.items()},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode and "ECONNREFUSED" in run.stderr
+
+
 def test_every_chapter_is_listed_where_contributing_says():
     chapters = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
     step = re.search(r"2\. List it in (.*?)\n3\.", CONTRIBUTING, re.S)[1]

@@ -164,5 +164,11 @@ def test_a_scale_bar_runs_from_the_least_to_the_greatest_colour():
     mixed = "color-mix(in srgb, #0000ff {}%, #ff0000)".format  # so that the names of colours follow the theme
     assert re.findall('style="fill:([^"]+)"', bar)[:25:12] == [mixed(0), mixed(50), mixed(100)]
     assert "</svg> 2</span>" in bar
+
+    def cold(a):
+        return dict(data=[dict(type="heatmap", x=[1, 2], y=[1], z=[[-2.5, -1.5]], name="w")], layout=dict(title="t"))
+
+    below = fragment(cold, a=True)
+    assert "w: −2.5 " in below and "</svg> −1.5</span>" in below
     common, _ = decode(re.search('class="px-states">([^<]+)<', text).group(1))
     assert common["data"][0]["showscale"] is False

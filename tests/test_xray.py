@@ -98,6 +98,7 @@ NETS = {
     "forgotten": lambda: Stack(with_at(2, Written(lambda x, y: 99 * y.roll(3, 0)))),
     "idle": lambda: Idle(with_at(-1, None)),
     "giant": lambda: Stack(with_at(2, Written(lambda x, y: marked(x, 500.0) + y), 5)),
+    "outgrows float16": lambda: Stack(with_at(2, Written(lambda x, y: marked(x, 70000.0) + y), 5)),
     "dearest branch": lambda: Stack(with_at(0, Written(lambda x, y: 9 * y, 3))),
 }
 
@@ -121,6 +122,10 @@ def test_sentences_name_the_place_and_the_number():
     (giant,) = [words for rule, words, _ in xrayed("giant").sentences if rule == "giant"]
     assert re.search(r"Addition 3 \(.*\) writes it and it stays", giant)
     assert "feature 3, is " in giant
+    (large,) = [words for rule, words, _ in xrayed("outgrows float16").sentences if rule == "outgrows float16"]
+    assert re.match(
+        r"The stream outgrows float16, which ends at 65,504: at addition 3 \(.*\) and later, up to 70", large
+    )
     (spare,) = [words for rule, words, _ in xrayed("spare branches").sentences if rule == "spare branches"]
     assert spare.startswith("1 of 6 branches are spare") and spare.endswith("They are 3.")
     (one,) = [words for rule, words, _ in xrayed("one").sentences if rule == "one"]
@@ -145,6 +150,7 @@ PAIRS = {
     "silent": "silent",
     "idle": "idle",
     "giant": "giant",
+    "outgrows float16": "outgrows float16",
     "dearest branch": "dearest branch",
     "additions": "one",
 }

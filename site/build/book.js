@@ -5,8 +5,7 @@ import { make } from "../../src/plusx/explore/js/elements.js";
 /* Paper is light, whatever the screen is; explorers follow the theme. */
 (() => {
   const { dataset } = document.documentElement;
-  let theme;
-  let folded;
+  let theme, folded;
   window.addEventListener("beforeprint", () => {
     theme = dataset.theme;
     dataset.theme = "light";

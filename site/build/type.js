@@ -6,10 +6,8 @@
 (() => {
   const types = ["source-sans", "source-serif"].map((name) => `{root}/${name}.woff2`);
 
-  function preload(href) {
-    const link = { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href };
-    document.head.append(Object.assign(document.createElement("link"), link));
-  }
+  const early = { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "" };
+  const preload = (href) => document.head.append(Object.assign(document.createElement("link"), early, { href }));
 
   function isKept() {
     try {

@@ -50,7 +50,8 @@ def miniature(page: str, explorer: str) -> str:
     """An explorer's still picture, of a plot the upper panel, as a small SVG."""
     found = re.search(rf'id="explore-{explorer}".*?<div class="px-still[^>]*>(<svg .*?</svg>)', page, re.S)
     if threads := THREAD.findall(found[1]) if found else []:
-        return _fitted([_thread(*each) for each in threads[:: -(-len(threads) // THREADS)]])
+        tall = float(re.search(r'viewBox="0 0 \d+ (\d+)"', found[1])[1])
+        return _fitted([_thread(*each) for each in threads[:: -(-len(threads) // THREADS)]], tall)
     if found and 'class="px-drawn"' in found[1]:
         return f'<span class="plusx-card">{ASIDE.sub("", found[1])}</span>'
     drawn = DRAWN.findall(found[1]) if found else []
@@ -77,9 +78,10 @@ def _thread(at: str, path: str) -> tuple[str, np.ndarray]:
     return f'fill="none" style="stroke:color-mix(in oklch decreasing hue,var(--px-C1) {at},var(--px-C0))"', points
 
 
-def _fitted(lines: list) -> str:
-    """Lines, each its paint and its points, as an SVG that they fill."""
+def _fitted(lines: list, tall=np.inf) -> str:
+    """Lines, each its paint and its points, as an SVG that they fill; what leaves a picture so `tall` leaves it too."""
     everything = np.concatenate([points for _, points in lines])
+    everything[:, 1] = everything[:, 1].clip(0, tall)
     least = everything.min(0)
     scale = SIZE / np.maximum(everything.max(0) - least, 1e-9)
     shapes = ""

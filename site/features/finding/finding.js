@@ -12,11 +12,9 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
   form.after(status, list);
   let loading;
 
-  function load() {
-    return (loading ??= new Promise((onload) => {
-      document.head.append(make("script", { src: new URL("sections.js", here), onload }));
-    }));
-  }
+  const load = () => (loading ??= new Promise((onload) => {
+    document.head.append(make("script", { src: new URL("sections.js", here), onload }));
+  }));
 
   const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const has = (words, asked) => asked.every((part) => words.some((word) => word.startsWith(part)));

@@ -51,11 +51,9 @@ function choices(box) {
   const name = all[0].details.getAttribute("name");
   const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
   const guess = all.find(({ details }) => "guessed" in details.dataset); // a language model's, on one page
-  const told = make("p", { class: "px-told" });
   const words = make("span", { role: "status" });
   const button = make("button", { type: "button" }, "What was measured?");
-  told.append(words, " ", button);
-  told.hidden = true;
+  const told = make("p", { class: "px-told", hidden: true }, words, " ", button);
   if (measured.length) box.append(told);
   let seen = false;
 

@@ -13,6 +13,8 @@ import nbformat
 from assets import button, load
 from docutils import nodes
 
+from plusx.sphinx.markup import OPENING
+
 HERE = Path(__file__).parent
 IDEA = 15  # lines that code may have to stay open, where no cell is called an idea
 
@@ -42,14 +44,17 @@ def _fold(app, doctree, docname):
         return
     open_cells = ideas(nbformat.read(source, as_version=4))
     for cell in doctree.findall(nodes.container):
-        tags = " ".join(cell["classes"])
-        if cell.get("nb_element") != "cell_code" or "tag_hide-" in tags or cell["cell_index"] in open_cells:
+        if cell.get("nb_element") != "cell_code":
             continue
-        lines = len(cell.children[0].astext().rstrip("\n").split("\n"))
-        what = "measured" if "tag_nbval-check-output" in tags else f"code, {lines} line{'s' if lines > 1 else ''}"
-        badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
-        cell["classes"].insert(1, "px-fold")
-        cell.insert(0, nodes.raw("", f"{badge}\n", format="html"))
+        tags = " ".join(cell["classes"])
+        if "tag_hide-" not in tags and cell["cell_index"] not in open_cells:
+            lines = len(cell.children[0].astext().rstrip("\n").split("\n"))
+            what = "measured" if "tag_nbval-check-output" in tags else f"code, {lines} line{'s' if lines > 1 else ''}"
+            badge = f'<button type="button" class="px-badge" aria-expanded="false">{what}</button>'
+            cell["classes"].insert(1, "px-fold")
+            cell.insert(0, nodes.raw("", f"{badge}\n", format="html"))
+        if any(OPENING.search(raw.astext()) for raw in cell.findall(nodes.raw)):  # a picture comes before its code
+            cell.children.sort(key=lambda child: child.get("nb_element") != "cell_code_output")
 
 
 def _equip(app, pagename, templatename, context, doctree):

@@ -8,17 +8,12 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
   if (!button) return;
   const article = document.querySelector(".bd-article");
   const titles = [...article.querySelectorAll(".px-notes > section > h3")].map((title) => {
-    const words = make("button", { type: "button", class: "px-note" });
-    words.append(...[...title.childNodes].filter((node) => !node.matches?.(".headerlink")));
+    const own = [...title.childNodes].filter((node) => !node.matches?.(".headerlink"));
+    const words = make("button", { type: "button", class: "px-note" }, ...own);
     title.prepend(words);
     return words;
   });
-  const [read, lab] = ["Read", "Lab"].map((word) => {
-    const part = document.createElement("span");
-    part.textContent = word;
-    return part;
-  });
-  button.replaceChildren(read, " ", lab);
+  button.replaceChildren(make("span", {}, "Read"), " ", make("span", {}, "Lab"));
   button.ariaLabel = "Read Lab: all code open"; // begins with what is seen
 
   function tell() {

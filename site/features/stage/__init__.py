@@ -33,6 +33,8 @@ def _lead_in(section) -> None:
         return
     words = list(takewhile(lambda child: isinstance(child, TEXT), section.children[1:]))
     section.children[1 : 1 + len(words)] = []
+    for setup in section.children[1 : section.index(first)]:
+        setup["classes"].append("px-setup")  # known before the picture has come: what is hidden then would move it
     section.insert(1, nodes.container("", *words, classes=["px-lead", WIDE]))
 
 

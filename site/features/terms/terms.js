@@ -7,8 +7,7 @@ import { make } from "../../../src/plusx/explore/js/elements.js";
   const WAIT = 150; // milliseconds, so that a mouse that passes by opens nothing
   const card = make("div", { id: "px-term", role: "tooltip", class: "px-term", hidden: true });
   document.querySelector(".bd-article").append(card);
-  let shown = null;
-  let due;
+  let shown = null, due;
 
   function show(link) {
     const said = kept.content.querySelector(`[data-term="${CSS.escape(link.hash.slice(1))}"]`);

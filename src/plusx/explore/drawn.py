@@ -320,6 +320,20 @@ def _part(part: str, given, controls, layers: range, where: str):
     return name, {layer: (not off, index[0] if off else here) for layer, off, here in zip(layers, offs, index[1:])}
 
 
+def known_as(figure: dict) -> dict[str, str]:
+    """What a page's tag says of a figure that we draw: rules by what stands in it would hold once that has come."""
+    if "drawn" not in figure:
+        return {}
+    return {"data_drawn": figure["drawn"], **({"data_named": ""} if figure.get("named") else {})}
+
+
+def row(figure: dict) -> str:
+    """How many pieces the wire has, and of a long one how many share a row where there is little room."""
+    pieces = len(figure.get("diagram", ()))
+    narrow = next((f' data-row="{at}"' for least, at in ((21, 10), (14, 8)) if pieces >= least), "")
+    return f' style="--px-parts:{pieces}"{narrow}'
+
+
 def piece(layer: int, parts: dict, of: str = "") -> str:
     """A layer's wire: the stream above, which is its skip, the branch below, and the sum to the right of both.
 
@@ -338,11 +352,11 @@ def piece(layer: int, parts: dict, of: str = "") -> str:
     return (
         '<svg class="px-piece" height="64"><g '
         f'{tied("branch")}><rect class="px-hit" x="4" y="30" width="100%" height="34"/>'
-        '<path class="px-wire" d="M2 14V47H8"/><line class="px-wire" x1="0" x2="100%" y1="47" y2="47"/>'
+        '<path class="px-wire" d="M7 14V47"/><line class="px-wire" x1="6" x2="100%" y1="47" y2="47"/>'
         '<rect class="px-box" x="18%" y="36" width="64%" height="22" rx="4"/>'
         f'<text x="50%" y="51.5">{layer}</text></g>'
         f'<g {tied("skip")}><rect class="px-hit" x="0" y="0" width="100%" height="30"/>'
-        '<line class="px-line" x1="0" x2="100%" y1="14" y2="14"/>'
+        '<line class="px-line" x1="6" x2="100%" y1="14" y2="14"/>'  # from the sum before it, which stays whole
         '<svg x="50%" y="14" width="1" height="1" overflow="visible">'
         '<path class="px-cut" d="M-6-6L6 6M6-6L-6 6"/></svg></g>'
         '<svg x="100%" y="14" width="1" height="1" overflow="visible"><path class="px-wire" d="M0 33V6"/>'

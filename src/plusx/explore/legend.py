@@ -57,7 +57,7 @@ def _scale_bar(trace: dict) -> str:
     """A grid's colours from its least to its greatest value."""
     low, high = limits(trace)
     bar = trace.get("colorbar", {})
-    ends = bar.get("ticktext") or cells([low, high])
+    ends = bar.get("ticktext") or [end.replace("-", "−") for end in cells([low, high])]
     name = tagged(str(bar.get("title", {}).get("text") or trace.get("name") or "z"))
     given = trace.get("colorscale")
     fills = [_between(given, i / 24) if isinstance(given, list) else to_hex(colours(trace)(i / 24)) for i in range(25)]

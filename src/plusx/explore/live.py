@@ -13,6 +13,7 @@ import traitlets
 
 from ..sphinx.markup import opening
 from .controls import Control, ExploreError
+from .drawn import known_as
 from .figures import HEIGHT
 from .saved import saved
 from .states import Explorer, packed
@@ -91,8 +92,7 @@ class Live(Asking):
         except ExploreError as error:
             start, title, picture = error, str(error), ""
             seen = {"data": [], "layout": {"height": HEIGHT}, "legend": ""}
-        drawn = {"data_drawn": seen["drawn"]} if "drawn" in seen else {}
-        tag = opening("explore", data_name=explorer.name, **drawn)
+        tag = opening("explore", data_name=explorer.name, **known_as(seen))
         super().__init__(markup(explorer, tag, title, seen, picture))
         self.kept = saved(explorer, start)
 

@@ -9,7 +9,7 @@ import re
 
 from ..sphinx.markup import opening, states
 from .controls import Control, ExploreError
-from .drawn import named, sides
+from .drawn import known_as, named, row, sides
 from .figures import table
 from .legend import for_page, legend
 from .numbers import spared
@@ -38,7 +38,7 @@ def fragment(explorer: Explorer) -> str:
     bundle = next((name for name, drawn in _BUNDLES.items() if types <= drawn), "whole")
     looks = [("wide", 720), ("narrow", 360)]
     stills = "\n".join(still_picture(explorer, figure, *look) for look in (looks[:1] if kinds != {""} else looks))
-    drawer = {"data_bundle": bundle} if kinds == {""} else {"data_drawn": figure["drawn"]}
+    drawer = known_as(figure) or {"data_bundle": bundle}
     tag = opening("explore", id=f"explore-{explorer.name}", data_name=explorer.name, **drawer)
     longest = max((title for title, _ in results), key=len)
     rooms = dict.fromkeys(_room(each) for _, each in results if kinds == {""})
@@ -85,10 +85,13 @@ style="height:{figure["layout"]["height"]}px">
 <div class="px-plot"></div>
 {named(figure) if "drawn" in figure else ""}</div>
 """
-    if "drawn" in figure:  # its wire stands under it
-        picture, diagram = picture + diagram + sides(figure), ""
+    result = f'<p class="px-result" role="status"{room}>{_weighed(title)}</p>\n'
+    above = ""
+    if "drawn" in figure:  # its wire stands under it, its words above all: as it comes, nothing in sight moves
+        picture, diagram = picture + diagram.replace(">", f"{row(figure)}>", 1) + sides(figure), ""
+        above, result = result, ""
     return f"""{tag}
-<div class="px-controls">
+{above}<div class="px-controls">
 <fieldset disabled><legend>{html.escape(explorer.question)}</legend>
 {diagram}{controls}
 <div class="px-actions"><button type="button" class="px-pin" aria-pressed="false">Pin</button>
@@ -98,8 +101,7 @@ style="height:{figure["layout"]["height"]}px">
 <noscript><p class="px-message">The controls need JavaScript.
 The picture and the data below show the state they start in.</p></noscript>
 <p class="px-message" role="alert" hidden></p>
-<p class="px-result" role="status"{room}>{_weighed(title)}</p>
-{picture}<p class="px-legend">{figure["legend"]}</p>
+{result}{picture}<p class="px-legend">{figure["legend"]}</p>
 <details class="px-data"><summary>Data of this picture</summary>
 <div class="px-table" role="region" aria-label="Data: {html.escape(explorer.title)}" tabindex="0">
 {table(figure)}</div></details>
@@ -132,10 +134,11 @@ def _markup(index: int, control: Control, pieces: str) -> str:
         )
         return f'<fieldset class="px-radio"><legend>{title}</legend>{options}</fieldset>'
     if control.kind == "slider":
+        shown = labels[control.start].replace("-", "−")
         return (
             f'<label class="px-slider"><span>{title}</span> <input type="range" min="0" max="{len(labels) - 1}" '
             f'value="{control.start}" aria-valuetext="{labels[control.start]}" {key}{listed}>'
-            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{labels[control.start]}</span>'
+            f' <span class="px-value" style="min-width:{max(map(len, labels))}ch">{shown}</span>'
             "</label>"
         )
     options = "".join(

@@ -62,7 +62,6 @@ _RC = {
     "grid.linewidth": 0.75,
     "axes.linewidth": 0,
     "axes.axisbelow": True,
-    "axes.unicode_minus": False,
     "text.parse_math": False,
     "path.simplify": True,
     "path.simplify_threshold": 1.0,

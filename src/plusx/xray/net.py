@@ -304,9 +304,8 @@ class _Drawn:
         apart = (rows - rows.mean(0) for rows in map(_rows, [streams[0], *sums]))
         first = next(apart)
         left = [_cosine(first, x) if x.shape == first.shape and len(x) > 1 else torch.nan for x in apart]
-        giants = [_giant(x) for x in sums]
-        self.giants = [place for _, place in giants]
-        self.asked = {"size": sizes, "left of x": left, "alike": alike, "giant": [ratio for ratio, _ in giants]}
+        largest, ratios, self.giants = ([*each] for each in zip(*map(_giant, sums)))
+        self.asked = {"size": sizes, "left of x": left, "alike": alike, "giant": ratios, "largest": largest}
         self.seen = None
 
 
@@ -315,10 +314,11 @@ def _cosine(a, b):
 
 
 def _giant(state):
-    """The largest number of a state beside the median of those that are not 0, and where it stands."""
+    """The largest number of a state, the same beside the median of those that are not 0, and where it stands."""
     place = torch.unravel_index(state.abs().argmax(), state.shape)
     others = state.abs()[state != 0].median().item() if state.any() else 1.0
-    return state.abs().max().item() / others, [each.item() for each in place]
+    largest = state.abs().max().item()
+    return largest, largest / others, [each.item() for each in place]
 
 
 def _rows(state):

@@ -20,6 +20,7 @@ CONSTANT = 0.1  # a branch is a constant if its mean in its place costs less tha
 SILENT = 1e-6  # a branch does nothing beside its stream
 IDLE = 1e-6  # a cut changes nothing, beside the loss
 GIANT = 100.0  # the largest number of a state beside its median
+HALF = 65504  # float16's largest number
 GONE = 0.2  # a giant is taken away where less than this is left of it
 # How reasons begin for which a sum is no residual addition, and nothing is amiss.
 USUAL = ("nothing that both come from", "the branch takes each number", "inside the branch", "what the branch")
@@ -187,6 +188,16 @@ def giant(x):
     )
 
 
+def outgrows_float16(x):
+    """A number on the stream is finite, and beyond HALF."""
+    if beyond := [at for at, each in enumerate(x.asked.get("largest", ())) if HALF < each < math.inf]:
+        most = max(x.asked["largest"][at] for at in beyond)
+        return (
+            f"The stream outgrows float16, which ends at {HALF:,}: at addition {where(x, beyond[0])} and later, up to "
+            f"{number(most)}. Keep it in float32, or take bfloat16."
+        )
+
+
 def not_seen(x):
     """Additions that were passed over, as the search tells them."""
     return f"Not seen as residual, and not cut: {'; '.join(x.unseen[:3])}." if x.unseen else None
@@ -210,6 +221,7 @@ RULES = {
     silent: "07-ensemble-of-paths",
     idle: "07-ensemble-of-paths",
     giant: "a-real-language-model",
+    outgrows_float16: "real-nets",
     not_seen: "20-what-depth-does",
 }
 

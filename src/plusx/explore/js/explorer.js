@@ -222,7 +222,7 @@ export class Explorer {
     const other = (/** @type {string} */ key) =>
       words.has(key) ? read(new URLSearchParams(String(words.get(key))), state) : null;
     this.jump(state, other(".last"), other(".pin"));
-    this.say(unknown.length ? `The link asks for ${unknown.join(", ")}, which is not offered here.` : "");
+    this.say(unknown.length ? `The link asks for ${unknown.join(", ").slice(0, 80)}, which is not offered here.` : "");
     this.update();
     return true;
   }

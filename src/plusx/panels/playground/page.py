@@ -127,7 +127,7 @@ def answers(nets, presets, seen):
             loss = F.cross_entropy(answer[: wanted.shape[1]], wanted[0])
             best = answer.argmax(-1)
             said = "".join(net.task.alphabet[i] for i in (best[-1:] if net.task.causal else best))
-            rows.append([preset, f"{loss:.2f}", said, f"{mean_cosine(state):.2f}"])
+            rows.append([preset, f"{loss:.2f}", said, f"{mean_cosine(state):.2f}".replace("-", "−")])
         head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
         tables.append(table(f"{START[name]['title']}, input “{text}”", head, rows))
     return "".join(tables)

@@ -40,7 +40,7 @@ export class Answer extends Panel {
       const right = wanted.filter((token, place) => net.alphabet[best[place]] === token).length;
       parts.push(`answer ${best.map((token) => net.alphabet[token] ?? "–").join("")}: ${right} of ${n} places right`, `loss ${loss}`);
     }
-    parts.push(`mean cosine of the tokens at the end ${short(cosine)}`);
+    if (n > 1) parts.push(`mean cosine of the tokens at the end ${short(cosine)}`);
     const isPresent = !this.root.classList.contains("pg-stale");
     if (isPresent) this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
     this.drawBars(net, last, best, wanted);

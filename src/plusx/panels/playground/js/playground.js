@@ -89,7 +89,7 @@ export class Playground extends Bench {
     if (fits) this.switches = switches;
     this.text = asked.get("text") ?? this.net.start;
     const wrong = [...(known ? [] : [`net=${net}`]), ...(fits ? [] : [`switches=${switches}`])];
-    this.linkWrong = wrong.length ? `The link asks for ${wrong.join(", ")}, which is not offered here.` : "";
+    this.linkWrong = wrong.length ? `The link asks for ${wrong.join(", ").slice(0, 80)}, which is not offered here.` : "";
     this.changed(false);
     this.root.scrollIntoView();
     return true;
@@ -113,7 +113,8 @@ export class Playground extends Bench {
     if (!this.text) return "Write something: the net needs at least one character.";
     const { alphabet } = this.net;
     const unknown = [...new Set(this.seenText)].filter((token) => !alphabet.includes(token));
-    return unknown.length ? `The net does not know ${unknown.join(" ")}. It was trained on ${this.net.knows}.` : "";
+    const named = unknown.map((token) => ({ "\t": "a tab", "\n": "a line break" })[token] ?? token);
+    return unknown.length ? `The net does not know ${named.join(" ")}. It was trained on ${this.net.knows}.` : "";
   }
 
   async answer() {
