@@ -708,11 +708,11 @@ def test_what_torch_would_refuse_is_told_in_our_words():
         gates.model(nested)
 
 
-def test_a_net_that_takes_no_gradient_of_its_constants_is_searched_without():
+def test_what_a_net_takes_as_numbers_records_no_gradient_in_the_search_and_its_buffers_stay():
     def counted(self, x):
         x += 1
         self.calls += 1
-        return x + self.f(x) + float(torch.zeros(3).double().numpy().sum())
+        return x + self.f(x) + float(torch.zeros(3).double().numpy().sum() + x.numpy().max())
 
     model = made(lambda: Net(counted, f=mlp()))
     model.register_buffer("calls", torch.zeros(()))

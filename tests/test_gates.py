@@ -329,6 +329,19 @@ def test_the_search_touches_nothing():
     assert not hooks(model)
 
 
+def test_what_a_model_has_under_two_names_is_one_in_the_search_and_stays_so():
+    model = nn.Sequential(*blocks(), nn.BatchNorm1d(4), nn.BatchNorm1d(4), nn.Linear(4, 4), nn.Linear(4, 4)).train()
+    model[5].weight, model[4].running_mean = model[6].weight, model[3].running_mean
+    model[6].again, model.whole = model[6].weight, model[0]
+
+    def state():
+        named = (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False))
+        return [(name, id(t), t.requires_grad, t.tolist()) for name, t in named]
+
+    before = state()
+    assert len(switches(model, X).places) == 4 and state() == before  # the first block runs once more, as the last
+
+
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode, torch.enable_grad])
 def test_it_works_with_and_without_gradients(mode):
     model = blocks().requires_grad_(False)

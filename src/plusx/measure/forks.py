@@ -53,7 +53,7 @@ class Cuts(Switches):
     """
 
     def __init__(self, gates, cuts, look=None, sizes=None):
-        super().__init__(gates.model, gates.found, gates.times, gates.ran, gates.told, gates.never)
+        super().__init__(gates)
         self.cuts, self.look, self.sizes, self.grows = cuts, look, sizes or {}, sizes is not None
         self.rows, self.largest = [None] if self.grows or not cuts else list(cuts), 0
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 from torch.autograd.forward_ad import unpack_dual
-from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call
 from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -42,15 +41,16 @@ class Switches(Additions):
     ValueError: gates are no tensor, not as many as places, or NaN, or make a tensor of another shape.
     """
 
-    def __init__(self, model, found, times, ran, told, never):
-        super().__init__(model)
-        self.found, self.times, self.ran, self.told, self.never = found, times, ran, told, never
-        self.places = [place for place, each in found.items() if each.first]
+    def __init__(self, seen):
+        super().__init__(seen.model, seen.heard)
+        self.found, self.times, self.ran = seen.found, seen.times, seen.ran
+        self.told, self.never = seen.told, seen.never
+        self.places = [place for place, each in self.found.items() if each.first]
         self.skip, self.branch = torch.ones(len(self.places)), torch.ones(len(self.places))
-        self.gated = {place.line for place in found}
-        self.watched = {"", *never, *(module for module, line, _ in times if line in self.gated)}
+        self.gated = {place.line for place in self.found}
+        self.watched = {"", *self.never, *(module for module, line, _ in self.times if line in self.gated)}
         self.watched |= {owner for path in self.watched for owner in owners(path)}
-        heard = self.watched.union(*(ran[path] for path in self.watched))
+        heard = self.watched.union(*(self.ran[path] for path in self.watched))
         self.heard = {part: path for part, path in self.heard.items() if path in heard}
 
     def __repr__(self):
@@ -93,9 +93,6 @@ class Switches(Additions):
             self._read()
         super().come(path)
 
-    def wants(self, here):
-        return here[1] in self.gated
-
     def meet(self, place, a, b, alpha, add):
         if place not in self.found:
             self._strange(place)
@@ -109,22 +106,22 @@ class Switches(Additions):
                 f"switches: gate {at} is not 1, and gradient checkpointing computes {place.module} again in "
                 "backward, where no gate is seen. Turn it off to set gates."
             )
-        shape, gated = None if a.is_nested else torch.broadcast_shapes(a.shape, b.shape), []
+        gated = []
         for operand, x in enumerate((a, b)):
             name = "skip" if operand == stream else "branch"
-            gate = getattr(self, name)[at] if first or name == "branch" else torch.ones(())
-            said = f"switches: {name} gate {at} of shape {tuple(gate.shape)} at {place.module or 'the model'}, "
+            gate, wrong = getattr(self, name)[at] if first or name == "branch" else torch.ones(()), None
             try:
                 gated.append(_times(gate, x))
-                made = torch.broadcast_shapes(gated[-1].shape, shape)
+                shape = torch.broadcast_shapes(a.shape, b.shape)
+                if torch.broadcast_shapes(gated[-1].shape, shape) != shape:
+                    wrong = f"makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of {tuple(shape)} was to "
+                    wrong += "come. With a cache, or other inputs, gates need other shapes."
             except (RuntimeError, TypeError) as error:
                 what = "a nested tensor" if x.is_nested else f"{x.dtype} of shape {tuple(x.shape)}"
-                raise ValueError(f"{said}{place.line}, does not go with {what}: {error}") from error
-            if made != shape:
-                raise ValueError(
-                    f"{said}{place.line}, makes {tuple(gated[-1].shape)} of {tuple(x.shape)}, where a sum of "
-                    f"{tuple(shape)} was to come. With a cache, or other inputs, gates need other shapes."
-                )
+                wrong = f"does not go with {what}: {error}"
+            if wrong:
+                where = f"{place.module or 'the model'}, {place.line}"
+                raise ValueError(f"switches: {name} gate {at} of shape {tuple(gate.shape)} at {where}, {wrong}")
         return add(*gated)
 
     def _strange(self, place):
@@ -185,52 +182,35 @@ def switches(model, *inputs, only=None, **named):
     ValueError: there is no such addition; a fused one is not seen.
     """
     model = getattr(model, "_orig_mod", model)  # of what torch.compile made
-    _check(model, inputs, named)
-    devices = {p.device for p in model.parameters() if p.device.type not in ("cpu", "meta")}
-    drawn = random.getstate()
-    with (
-        torch.inference_mode(False),
-        torch.enable_grad(),
-        torch.random.fork_rng(devices, device_type=next((each.type for each in devices), "cuda")),
-    ):
-        scripted = [path for path, part in model.named_modules() if isinstance(part, torch.jit.ScriptModule)]
-        weights = {
-            name: _own(p).requires_grad_(differs(p))
-            for name, p in model.named_parameters()
-            if not any(name.startswith(f"{path}.") for path in scripted)
-        }
-        nodes = {name: get_gradient_edge(p).node for name, p in weights.items() if p.requires_grad}
-        for constants in True, False:  # numpy, say, takes no constant that records gradients
-            seen, state = Search(model, set(nodes.values()), constants), torch.get_rng_state()
-            buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-            try:
-                with seen:
-                    given = tree_map_only(torch.Tensor, _traced, (inputs, named))
-                    output = functional_call(model, weights | buffers, *given)
-                break
-            except Exception:
-                if not constants:
-                    raise
-                torch.set_rng_state(state)
-            finally:
-                random.setstate(drawn)
-    return Switches(model, *seen.gathered(only, scripted, nodes, output))
-
-
-def _check(model, inputs, named):
-    """What torch itself would refuse later, in other words."""
     if isinstance(model, torch.jit.ScriptModule):
         raise ValueError(
             "switches: the model is scripted or traced, so no addition is seen; give the one it was made of."
         )
-    lazy = [name for name, p in model.named_parameters() if isinstance(p, torch.nn.parameter.UninitializedParameter)]
-    if lazy:
-        raise ValueError(f"switches: {lazy[0]} has no shape yet; run the model once before.")
     tensors = [each for each in tree_leaves((inputs, named)) if isinstance(each, _TENSOR)]
     if any(torch._C._functorch.is_functorch_wrapped_tensor(each) for each in tensors):
         raise ValueError(
             "switches: additions are found outside of vmap, grad and jvp; call switches() before, on one net."
         )
+    seen, drawn, weights, buffers, kept = Search(model), random.getstate(), {}, {}, {}
+    alone = dict(recurse=False, remove_duplicate=False)  # tied ones share what is kept by their id
+    with torch.inference_mode(False), torch.enable_grad():
+        for part, path in seen.modules.items():
+            for name, p in part.named_parameters(path, **alone) if part in seen.heard else ():
+                if isinstance(p, torch.nn.parameter.UninitializedParameter):
+                    raise ValueError(f"switches: {name} has no shape yet; run the model once before.")
+                weights[name] = kept.setdefault(id(p), _own(p).requires_grad_(differs(p)))
+            for name, buffer in part.named_buffers(path, **alone):
+                buffers[name] = kept.setdefault(id(buffer), buffer.clone())
+        seen.ways.leaves = {id(leaf): leaf for leaf in weights.values()}
+        devices = {p.device for p in weights.values() if p.device.type not in ("cpu", "meta")}
+        kind = next((each.type for each in devices), "cuda")
+        try:
+            with torch.random.fork_rng(devices, device_type=kind), seen:
+                given = tree_map_only(_TENSOR, _traced, (inputs, named))
+                output = functional_call(model, weights | buffers, *given, tie_weights=False)
+        finally:
+            random.setstate(drawn)
+    return Switches(seen.gather(only, weights, output))
 
 
 def _own(x):

@@ -5,7 +5,7 @@ Here lives which calls add, and where in a model they stand; what is done about 
 
 import sys
 from collections import Counter
-from pathlib import Path
+from os.path import basename
 from threading import get_ident
 from types import MethodType
 from typing import NamedTuple
@@ -17,7 +17,6 @@ _TENSOR = torch.Tensor
 # How a call adds: what it is called with -> a, b, alpha of a + alpha b. What `addmm` adds to a bias is no sum of two.
 _FORMS = {
     "add": lambda input, other, alpha=1, **_: (input, other, alpha),
-    "radd": lambda input, other: (input, other, 1),
     "sub": lambda input, other, alpha=1, **_: (input, other, -alpha),
     "subtract": lambda input, other, alpha=1, **_: (input, other, -alpha),
     "rsub": lambda input, other, alpha=1: (other, input, -alpha),
@@ -59,16 +58,13 @@ class Additions(TorchFunctionMode):
 
     What that gives is the sum: `add()` is the model's own, `add(c, d)` that of others. met: how often in this run, by
     place. heard: modules -> paths. watched: some of these; torch's calls are seen in their own code alone, for each
-    that is seen takes longer.
+    that is seen takes longer. gated: lines of code, if others are left out.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, heard):
         super().__init__()
-        self.model, self.plain, self.lines = model, None, {}
-        self.heard = {
-            part: path for path, part in model.named_modules() if not isinstance(part, torch.jit.ScriptModule)
-        }
-        self.watched = {*self.heard.values()}
+        self.model, self.heard, self.plain, self.gated = model, heard, None, None
+        self.watched = {*heard.values()}
 
     def __enter__(self):
         if self.plain:
@@ -111,7 +107,7 @@ class Additions(TorchFunctionMode):
         if self.running:
             self.running[-1][1] = path
         else:
-            self.met.clear()
+            self.met = Counter()
         self._see(bool(self.running) and self.running[-1][0] in self.watched)
 
     def _see(self, sees):
@@ -138,7 +134,8 @@ class Additions(TorchFunctionMode):
 
         if func in _STACKS:
             return self.stack(add(), *args, **kwargs)
-        if not self.wants(here := self.here()):
+        here = self.here()
+        if self.gated is not None and here[1] not in self.gated:
             return add()
         form, writes = _ADDS.get(func, (self.parts_of_stack, False))
         parts = form(*args, **kwargs, **({"mean": True} if _TOTALS.get(func) else {}))
@@ -152,14 +149,8 @@ class Additions(TorchFunctionMode):
         frame = sys._getframe(2)
         while frame.f_globals.get("__package__") == __package__ or frame.f_code.co_name == "__torch_function__":
             frame = frame.f_back
-        code, at = frame.f_code, (id(frame.f_code), frame.f_lasti)
-        if at not in self.lines:  # with the code, so that its id stays its own
-            self.lines[at] = f"{Path(code.co_filename).name}:{frame.f_lineno}", code
         path, after = self.running[-1]
-        return path, self.lines[at][0], after
-
-    def wants(self, here):
-        return True
+        return path, f"{basename(frame.f_code.co_filename)}:{frame.f_lineno}", after
 
     def stack(self, out, tensors, dim=0, **_):
         if out.shape[dim] == len(tensors) > 1:

@@ -4,9 +4,11 @@ Here lives the rule, over autograd's graph; how additions are met and gated live
 """
 
 import re
+from dataclasses import dataclass
 from functools import cache
-from heapq import heappop, heappush
-from typing import NamedTuple
+from heapq import heapify, heappop, heappush
+from itertools import dropwhile
+from operator import attrgetter
 
 from torch.autograd.graph import get_gradient_edge
 
@@ -31,19 +33,26 @@ def _kinds(name):
     return frozenset(kind for kind, names in _KINDS.items() if re.match(names, name))
 
 
+@dataclass(eq=False, slots=True)
 class Vertex:
     """A node of autograd, or one output of it, with a larger number than what it comes from.
 
-    before: that, without weights where data comes along. left: the same, with weights, behind all but additions.
-    bare: of weights and constants alone; fixed: also where words or places look up in them. weighs: weights come along.
+    before: that, without weights where data comes along. weights: these. bare: of weights and constants alone; fixed:
+    also where words or places look up in them.
     """
 
-    __slots__ = "number", "kinds", "before", "mixes", "weighs", "bare", "fixed", "left"
+    number: int
+    kinds: frozenset
+    before: tuple
+    weights: tuple = ()
+    mixes: bool = False
+    bare: bool = False
+    fixed: bool = False
 
-    def __init__(self, number, kinds, before, mixes=False, weighs=False, bare=False, left=()):
-        self.number, self.kinds, self.before, self.mixes = number, kinds, before, mixes
-        self.weighs, self.bare, self.left = weighs, bare, {*left, *before}
-        self.fixed = bare or not mixes and (all(each.fixed for each in before) if before else "looks up" in kinds)
+    @property
+    def left(self):
+        """What it is made of, with weights where it is no sum."""
+        return self.before if "adds" in self.kinds else self.before + self.weights
 
     def back(self):
         """It, and what it is made of as long as that is one alone, unmixed."""
@@ -56,11 +65,14 @@ class Vertex:
         return self.back()[-1]
 
 
-class Verdict(NamedTuple):
-    """stream: which operand, or None. why: what speaks against it, None if nothing, or if it can be none.
+@dataclass(eq=False)
+class Sum:
+    """What is seen of an addition of two vertices.
 
-    doubtful: the stream is mixed, or a part. changed: it is scaled or bent; gains: by weights. branch: vertices of the
-    other's own. common: where the stream's way ends. linear: no bend in the branch.
+    stream: which operand, or None. why: what speaks against it, None if nothing, or if it can be none. doubtful: the
+    stream is mixed, or a part. changed: it is scaled or bent; gains: by weights. made: vertices of the branch's own.
+    common: where the stream's way ends. linear: no bend in the branch. ends: the stream's vertex and the branch's.
+    place, total: where it was met, and the vertex of its result.
     """
 
     stream: int | None = None
@@ -68,9 +80,12 @@ class Verdict(NamedTuple):
     doubtful: bool = False
     changed: bool = False
     gains: bool = False
-    branch: frozenset = frozenset()
+    made: set = frozenset()
     common: Vertex | None = None
     linear: bool = False
+    ends: tuple = ()
+    place: tuple = ()
+    total: Vertex | None = None
 
 
 def bends(vertices):
@@ -82,13 +97,13 @@ def blends(vertices):
 
 
 class Ways:
-    """Autograd's nodes as vertices. weights: the nodes of weights and constants."""
+    """Autograd's nodes as vertices. leaves: weights and constants by id; other leaves are what the model was given."""
 
-    def __init__(self, weights):
-        self.weights, self.at = weights, {}  # a node, or what tells its part -> vertex
+    def __init__(self):
+        self.leaves, self.at = {}, {}  # a node, or what tells its part -> vertex
 
     def vertex(self, tensor):
-        node, output, *_ = get_gradient_edge(tensor)
+        node = tensor.grad_fn or get_gradient_edge(tensor).node
         todo = [node]
         while todo:
             if todo[-1] in self.at:
@@ -97,13 +112,12 @@ class Ways:
                 todo += new
             else:
                 self._add(todo.pop())
-        return self._output(node, output)
+        return self._output(node, tensor.output_nr)
 
     def sum(self, total, *ends):
         """The vertex of a + b, however the model computed it."""
-        node = get_gradient_edge(total).node
-        if node not in self.at:
-            self._add(node, "Add", ends)
+        if total.grad_fn not in self.at:
+            self._add(total.grad_fn, "Add", ends)
         return self.vertex(total)
 
     def _output(self, node, output):
@@ -112,15 +126,15 @@ class Ways:
             return vertex
         return self._made((vertex, output), vertex.kinds - {"has parts"} | {"is part"}, (vertex,))
 
-    def _made(self, key, kinds, before, **more):
+    def _made(self, key, kinds, before, *more):
         if key not in self.at:
-            self.at[key] = Vertex(len(self.at), kinds, before, **more)
+            self.at[key] = Vertex(len(self.at), kinds, before, *more)
         return self.at[key]
 
     def _add(self, node, name=None, before=None):
         kinds = _kinds(name := name or node.name())
-        before = before or tuple(self._output(*edge) for edge in node.next_functions if edge[0] is not None)
-        data = tuple(each for each in before if not each.bare)
+        before = before or tuple([self._output(*edge) for edge in node.next_functions if edge[0] is not None])
+        data = tuple([each for each in before if not each.bare])
         if "adds" in kinds and len(before) == 1:  # a number
             self.at[node] = before[0]
             return
@@ -129,108 +143,90 @@ class Ways:
             self.at[node] = self._made((data, name, *where), kinds, data)
             return
         mixes = "mixes" in kinds or (len(before) > 1 and "carries" not in kinds)
-        bare = node in self.weights or bool(before and not data)
+        bare = not data if before else id(getattr(node, "variable", None)) in self.leaves
         if bare and before and (mixes or "looks up" in kinds):
             bare, data = False, () if "looks up" in kinds else before
-        left = () if "adds" in kinds else before
-        more = dict(mixes=mixes and not bare, weighs=len(data) < len(before), bare=bare, left=left)
-        self._made(node, kinds, before if bare else data, **more)
-
-    def told(self, a, b, alike=True):
-        """The verdict on a + b, two vertices. alike: they have one shape."""
-        if a.bare or b.bare:
-            return Verdict() if a.bare and b.bare else _told_of_constant(a, b)
-        marks, own = _apart(a, b)
-        ways = [_way(end, side, marks) for end, side in zip((a, b), own)]
-        if None in ways:
-            return Verdict(why="nothing that both come from" if blends([*own[0], *own[1]]) else None)
-        if ways[0][::2] == ways[1][::2]:
-            return Verdict(why="neither way back to what both come from is the shorter")
-        stream = int(ways[1][::2] < ways[0][::2])  # of two as long, the one that leads further back
-        ((mixed, _), way, _, common), ((other, _), branch_way, *_) = ways[stream], ways[1 - stream]
-        behind = [each for each, mark in marks.items() if mark & (2 - stream)]
-        branch = _made_of({common, common.root()}, behind) - {each for each in behind if marks[each] == 3}
-        entries = [each.kinds for each in branch if common in each.before]
-        ends = [*entries, way[0].kinds] if way and entries else []
-        parts = bool(ends) and all("is part" in each for each in ends)
-        why, gains = None, not mixed and any(each.weighs for each in way)
-        if not blends(branch):
-            why = "the branch takes each number by itself"
-        elif parts and (not other or all("is item" in each for each in ends)):
-            why = "two items of one tensor"
-        elif mixed and not (alike and _projects(way) and bends(branch if other > mixed else branch_way)):
-            why = "both sides mix what they come from"
-        scaled = any("scales" in each.kinds and len(each.before) > 1 for each in way)
-        changed = gains or scaled or bends(way)
-        return Verdict(stream, why, bool(mixed) or parts, changed, gains, branch, common, not bends(branch))
+        weights = () if data is before else tuple([each for each in before if each.bare])
+        data = before if bare else data
+        mixes = mixes and not bare
+        fixed = bare or not mixes and (all([each.fixed for each in data]) if data else "looks up" in kinds)
+        self._made(node, kinds, data, weights, mixes, bare, fixed)
 
 
-def _told_of_constant(a, b):
-    """The same where one operand is made of weights and constants alone, as queries are, or a bias."""
-    stream = int(b.bare)
-    start, *todo = (b, a) if stream else (a, b)
-    behind = set(todo)
+def told(a, b, alike=True):
+    """What is to say of a + b, two vertices. alike: they have one shape."""
+    if a.bare or b.bare:  # one is made of weights and constants alone, as queries are, or a bias
+        start, end = (b, a) if b.bare else (a, b)
+        made = () if a.bare and b.bare else _between({start}, end, "left")
+        return Sum(int(b.bare), made=made, common=start) if blends(made) else Sum()
+    marks, ways = _apart(a, b)
+    if not ways:
+        return Sum(why="nothing that both come from" if blends(marks) else None)
+    if ways[0][:2] == ways[1][:2]:
+        return Sum(why="neither way back to what both come from is the shorter")
+    stream = int(ways[1][:2] < ways[0][:2])  # of two as long, the one that leads further back
+    ((mixed, _), _, common, way), ((other, _), *_, branch_way) = ways[stream], ways[1 - stream]
+    made = {each for each in _between({common, common.root()}, (b, a)[stream]) if marks.get(each, 3) != 3}
+    entries = [each.kinds for each in made if common in each.before]
+    ends = [*entries, way[0].kinds] if way and entries else []
+    parts = bool(ends) and all("is part" in each for each in ends)
+    why, gains = None, not mixed and any(each.weights for each in way)
+    projects = mixed and alike and not bends(dropwhile(lambda each: not each.mixes, way))
+    if not blends(made):
+        why = "the branch takes each number by itself"
+    elif parts and (not other or all("is item" in each for each in ends)):
+        why = "two items of one tensor"
+    elif mixed and not (projects and bends(made if other > mixed else branch_way)):
+        why = "both sides mix what they come from"
+    scaled = any("scales" in each.kinds and len(each.before) > 1 for each in way)
+    changed = gains or scaled or bends(way)
+    return Sum(stream, why, bool(mixed) or parts, changed, gains, made, common, not bends(made))
+
+
+def _between(common, end, before="before"):
+    """What is behind an end, and itself, as far as it is made of what is common."""
+    todo, behind, made = [end], {end}, {*common}
+    first = min(each.number for each in common)
     while todo:
-        new = todo.pop().left - behind
+        new = {each for each in getattr(todo.pop(), before) if each.number > first} - behind
         behind |= new
         todo += new
-    branch = _made_of({start}, behind, "left")
-    return Verdict(stream, branch=branch, common=start) if blends(branch) else Verdict()
-
-
-def _made_of(common, vertices, before="before"):
-    """Those of these vertices that come from what is common."""
-    made = set()
-    for vertex in sorted(vertices, key=lambda each: each.number):
-        if vertex not in common and any(each in common or each in made for each in getattr(vertex, before)):
+    for vertex in sorted(behind, key=attrgetter("number")):
+        if not made.isdisjoint(getattr(vertex, before)):
             made.add(vertex)
-    return frozenset(made)
-
-
-def _projects(way):
-    """Whether nothing bends behind the first that mixes."""
-    first = next((at for at, vertex in enumerate(way) if vertex.mixes), len(way))
-    return not bends(way[first:])
+    return made - common
 
 
 def _apart(a, b):
-    """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both; what is behind one alone, latest first."""
-    marks = {a: 1}
+    """marks: vertex -> 1 if behind a, 2 if behind b, 3 if behind both. ways: from a and from b the shortest way back to
+    what both have, as (how often it mixes, steps), its end's number, its end, its vertices; none if they have nothing.
+    """
+    marks, ways, known, after = {a: 1}, [], ({a: (0, 0)}, {b: (0, 0)}), ({}, {})
     marks[b] = marks.get(b, 0) | 2
-    heap, own, waiting = [(-each.number, each) for each in marks], ([], []), 2 * (a is not b)
-    heap.sort()
-    while waiting:
+    heap, waiting = [(-each.number, each) for each in marks], {a, b} if a is not b else set()
+    heapify(heap)
+    while waiting:  # for each that is behind one alone; it comes after all that are made of it
         vertex = heappop(heap)[1]
+        waiting.discard(vertex)
         mark = marks[vertex]
         if mark != 3:
-            waiting -= 1
-            own[mark - 1].append(vertex)
+            far, came = known[mark - 1], after[mark - 1]
+            mixed, steps = far[vertex]
+            one_on = mixed + vertex.mixes, steps + 1
         for each in vertex.before:
             seen = marks.get(each, 0)
             if not seen:
-                marks[each] = mark
                 heappush(heap, (-each.number, each))
-                waiting += mark != 3
-            elif seen | mark != seen:
-                marks[each] = 3
-                waiting -= 1
-    return marks, own
-
-
-def _way(start, own, marks):
-    """The shortest way back from `start` to what both have: ((how often it mixes, steps), vertices, end, end)."""
-    far, after = {start: (0, 0)}, {}
-    for vertex in own:
-        one_on = far[vertex][0] + vertex.mixes, far[vertex][1] + 1
-        for each in vertex.before:
-            if each not in far or one_on < far[each]:
-                far[each], after[each] = one_on, vertex
-    ends = [each for each in far if marks[each] == 3]
-    if not ends:
-        return None
-    end = vertex = min(ends, key=lambda each: (far[each], each.number))
-    way = []
-    while vertex is not start:
-        vertex = after[vertex]
-        way.append(vertex)
-    return far[end], way, end.number, end
+            marks[each] = seen | mark
+            (waiting.add if seen | mark != 3 else waiting.discard)(each)
+            if mark != 3 and (each not in far or one_on < far[each]):
+                far[each], came[each] = one_on, vertex
+    for start, far, came in zip((a, b), known, after):
+        if ends := [each for each in far if marks[each] == 3]:
+            end = vertex = min(ends, key=lambda each: (far[each], each.number))
+            way = []
+            while vertex is not start:
+                vertex = came[vertex]
+                way.append(vertex)
+            ways.append((far[end], end.number, end, way))
+    return marks, ways
