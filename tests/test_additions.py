@@ -211,6 +211,35 @@ def test_a_long_skip_around_a_block_that_changes_shape():
     torch.testing.assert_close(cut(gates, model, X, branch=2), h)
 
 
+def around_two(self, x):
+    return x + self.o(self.b(self.a(x)))
+
+
+def test_a_long_skip_around_two_blocks_that_change_shape():
+    parts = {k: Net(projected, p=nn.Linear(8, 8), f=mlp()) for k in "ab"}
+    model = made(lambda: Net(around_two, o=nn.Linear(8, 8), **parts))
+    gates = switches(model, X)
+    assert [place.module for place in gates.places] == ["a", "b", ""]  # b's stream is another addition
+    h = model.a(X)
+    torch.testing.assert_close(cut(gates, model, X, branch=1), X + model.o(model.b.p(h)))
+    torch.testing.assert_close(cut(gates, model, X, skip=2), model.o(model.b(h)))
+
+
+def injected(self, x):
+    h = x + self.f(self.i(x))
+    return h + self.g(h + self.i(x))  # the input anew: what the second branch begins with
+
+
+def test_an_input_that_is_injected_again_is_what_a_branch_begins_with():
+    model = made(lambda: Net(injected, f=mlp(), g=mlp(), i=nn.Linear(8, 8)))
+    gates = switches(model, X)
+    first, second = (place.line for place in gates.places)
+    assert int(second.split(":")[-1]) == int(first.split(":")[-1]) + 1 and "begins with" in repr(gates)
+    h = X + model.f(model.i(X))
+    torch.testing.assert_close(cut(gates, model, X, skip=1), model.g(h + model.i(X)))
+    torch.testing.assert_close(cut(gates, model, X, branch=1), h)
+
+
 class Block(nn.Module):
     def __init__(self, add=lambda x, y: x + y):
         super().__init__()
