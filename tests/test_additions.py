@@ -225,13 +225,13 @@ def test_a_long_skip_around_two_blocks_that_change_shape():
     torch.testing.assert_close(cut(gates, model, X, skip=2), model.o(model.b(h)))
 
 
-def injected(self, x):
+def injected_again(self, x):
     h = x + self.f(self.i(x))
     return h + self.g(h + self.i(x))  # the input anew: what the second branch begins with
 
 
 def test_an_input_that_is_injected_again_is_what_a_branch_begins_with():
-    model = made(lambda: Net(injected, f=mlp(), g=mlp(), i=nn.Linear(8, 8)))
+    model = made(lambda: Net(injected_again, f=mlp(), g=mlp(), i=nn.Linear(8, 8)))
     gates = switches(model, X)
     first, second = (place.line for place in gates.places)
     assert int(second.split(":")[-1]) == int(first.split(":")[-1]) + 1 and "begins with" in repr(gates)
