@@ -169,7 +169,8 @@ def test_on_a_phone_question_picture_and_wire_of_the_xray_share_the_first_screen
 def test_on_a_phone_no_switch_repeats_its_part_of_the_drawing(site_url, open_page):
     page, _, _ = open_page(f"{site_url}/chapters/12-why-no-activation.html", width=390)
     root = page.locator("#explore-place_relus")
-    assert root.locator(".px-diagram [role=switch]").count() >= 6
+    root.scroll_into_view_if_needed()
+    root.locator(".px-diagram [role=switch]").nth(5).wait_for()
     assert not any(each.is_visible() for each in root.locator(".px-twice").all())
 
 
