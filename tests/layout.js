@@ -78,8 +78,9 @@ const scrolling = () =>
     .filter((node) => node.scrollHeight > node.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(node).overflowY))
     .map((node) => `${nameOf(node)}: ${node.scrollHeight} px in ${node.clientHeight}`);
 
-/** Code above the first picture. */
+/** Code above the first picture, at the page's start: a picture that stays in sight would come before its own. */
 function pills() {
+  scrollTo({ top: 0, behavior: "instant" });
   const root = inArticle("section > .plusx-explore, .cell .plusx-explore")[0];
   if (!root || root.closest("section section")) return [];
   return inArticle(".px-badge, summary")
