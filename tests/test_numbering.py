@@ -55,6 +55,14 @@ def test_a_chapter_without_a_card_stops_the_build():
         numbering.number_chapters(None, pages, Path())
 
 
+def test_a_chapter_that_does_not_say_what_one_can_do_after_it_stops_the_build():
+    card = '<li><p><a href="chapters/21-new.html">New</a> · 15 min<br />\nWhy?</p>'
+    page = "<title>New</title><section><h1>New</h1></section>"
+    pages = {Path("index.html"): card, Path("chapters/21-new.html"): page}
+    with pytest.raises(ExtensionError, match="the edit 'goals folded' fits 0 times in 21-new.html"):
+        numbering.number_chapters(None, pages, Path())
+
+
 MARKED = """async () => {
   const links = [...document.querySelectorAll('#pst-page-toc-nav a')];
   const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));

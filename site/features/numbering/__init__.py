@@ -17,11 +17,11 @@ NEIGHBOUR = re.compile(
     r'(<a class="(?:left-prev|right-next)"\s+href="([^"]*)".*?<p class="prev-next-title">)(.*?</p>)', re.S
 )
 HEADING = r"(<section[^>]*>\s*<h1>)(.*?</h1>)"
-GOALS = re.compile(r"<p>((?:(?!</?p>).)*?)After this chapter you can</p>\s*(<([ou])l\b.*?</\3l>)", re.S)
+GOALS = r"<p>((?:(?!</?p>).)*?)After this chapter you can</p>\s*(<([ou])l\b.*?</\3l>)"
 
 
 def number_chapters(app, pages: dict, outdir: Path) -> None:
-    """In the texts of all pages. ExtensionError: a chapter has no card, or no place for its number."""
+    """In the texts of all pages. ExtensionError: a chapter has no card, no place for its number, or no goals."""
     cards = {name: said for name, *said in CARD.findall(pages[outdir / "index.html"])}  # minutes and question
     for path, html in pages.items():
         own = path.name
@@ -36,7 +36,7 @@ def number_chapters(app, pages: dict, outdir: Path) -> None:
             return f"{match[1]}{number(match[2])}{match[3]}{asked}"
 
         html = SIDEBAR.sub(lambda match: match[1] + number(match[2]), html)
-        html = GOALS.sub(_fold, NEIGHBOUR.sub(with_question, html))
+        html = NEIGHBOUR.sub(with_question, html)
         if number("#") and path.parent.name == "chapters":
             if own not in cards:
                 raise ExtensionError(f"numbering: index.md has no card of {own}, with its minutes and its question.")
@@ -44,8 +44,11 @@ def number_chapters(app, pages: dict, outdir: Path) -> None:
             edits = [
                 Edit("number in the window", "<title>", rf"\g<0>{number('#')}"),
                 Edit("number and minutes", HEADING, rf'\g<1>{number("#")}\g<2>\n<p class="px-minutes">{takes}</p>'),
+                Edit("goals folded", GOALS, _fold),
             ]
             html = edit(html, own, edits)
+        else:
+            html = re.sub(GOALS, _fold, html, flags=re.S)
         pages[path] = html
 
 
