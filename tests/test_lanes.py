@@ -567,6 +567,8 @@ def test_a_link_keeps_the_setting_and_the_seed(open_lanes, url):
     assert preset.evaluate(f"{LANES}.preset") == 2
     wrong, _, _ = open_lanes(link="#lanes?task=words&A.rate=7&seed=3")
     wrong.wait_for_selector(".px-message:has-text('task=words, A.rate=7, which is not offered')")
+    long, _, _ = open_lanes(link=f"#lanes?task={'words' * 600}")
+    assert len(long.locator(".px-message:has-text('which is not offered')").inner_text()) < 130
     assert wrong.evaluate(f"{LANES}.seed") == 3 and errors == []
 
 

@@ -38,7 +38,7 @@ const control = (first) => {
   };
   const show = (/** @type {number} */ i) => {
     first.setAttribute("aria-valuetext", labels[i]);
-    first.nextElementSibling.textContent = labels[i].replace("-", "−"); // they are numbers
+    first.nextElementSibling.textContent = labels[i].replaceAll("-", "−"); // they are numbers
   };
   return { name, labels, get: () => Number(all.value), set, show: type === "range" ? show : undefined };
 };

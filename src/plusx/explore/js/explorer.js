@@ -10,7 +10,7 @@ import { Drawn } from "./pictures/drawn.js";
 import { Plotted } from "./pictures/plotly.js";
 import { tables, weighed } from "./tables.js";
 import { same } from "./trees.js";
-import { plain } from "./words.js";
+import { notOffered, plain } from "./words.js";
 
 /** @import { Kernel, Table } from "./sources.js" */
 
@@ -222,7 +222,7 @@ export class Explorer {
     const other = (/** @type {string} */ key) =>
       words.has(key) ? read(new URLSearchParams(String(words.get(key))), state) : null;
     this.jump(state, other(".last"), other(".pin"));
-    this.say(unknown.length ? `The link asks for ${unknown.join(", ").slice(0, 80)}, which is not offered here.` : "");
+    this.say(notOffered(unknown));
     this.update();
     return true;
   }

@@ -1,4 +1,7 @@
-/** The tags that plotly sets in titles and names, as nodes and as plain text, as words.py has them. */
+/**
+ * The tags that plotly sets in titles and names, as nodes and as plain text, as words.py has them; and what is said of a
+ * link.
+ */
 
 const PAIR = /<(b|i|em|strong|sub|sup|s|u)>(.*?)<\/\1>/s;
 const [LOW, LOWERED] = ["0123456789+-=()aeoxhklmnpst", [..."₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜ"]];
@@ -25,3 +28,7 @@ const moved = (text, tag) => {
   const letters = [...text];
   return letters.every((letter) => from.includes(letter)) ? letters.map((letter) => to[from.indexOf(letter)]).join("") : ` ${text}`;
 };
+
+/** Of a link that asks for what there is not; "" of any other. @type {(asked: string[]) => string} */
+export const notOffered = (asked) =>
+  asked.length ? `The link asks for ${asked.join(", ").slice(0, 80)}, which is not offered here.` : "";

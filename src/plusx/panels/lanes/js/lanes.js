@@ -6,6 +6,7 @@
 
 import { unique } from "../../../explore/js/elements.js";
 import { statesOf } from "../../../explore/js/states.js";
+import { notOffered } from "../../../explore/js/words.js";
 import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { keptRuns } from "./kept.js";
@@ -124,7 +125,7 @@ export class Lanes extends Bench {
         }
       }, true, false);
     }
-    if (wrong.length) this.say(`The link asks for ${wrong.join(", ")}, which is not offered here.`);
+    if (wrong.length) this.say(notOffered(wrong));
     this.root.scrollIntoView();
   }
 

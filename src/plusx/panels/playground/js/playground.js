@@ -5,6 +5,7 @@
  */
 
 import { statesOf } from "../../../explore/js/states.js";
+import { notOffered } from "../../../explore/js/words.js";
 import { here } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { ACTIVATION, FFN, NORMS, PER_LAYER, short } from "./readings.js";
@@ -89,7 +90,7 @@ export class Playground extends Bench {
     if (fits) this.switches = switches;
     this.text = asked.get("text") ?? this.net.start;
     const wrong = [...(known ? [] : [`net=${net}`]), ...(fits ? [] : [`switches=${switches}`])];
-    this.linkWrong = wrong.length ? `The link asks for ${wrong.join(", ").slice(0, 80)}, which is not offered here.` : "";
+    this.linkWrong = notOffered(wrong);
     this.changed(false);
     this.root.scrollIntoView();
     return true;
