@@ -59,17 +59,12 @@ def _copy_assets(app):
     assets = {Path(name).name: EXPLORE / name for name in ASSETS}
     bundles = app.config.explore_bundles
     assets |= {f"plotly-{name}.min.js": Path(app.srcdir, path) for name, path in bundles.items()}
-    if not bundles:
-        assets["plotly.min.js"] = _plotly()
+    if not bundles:  # all of plotly.js, in the very version that the Python side has
+        assets["plotly.min.js"] = Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
     for name, path in assets.items():
         if not path.is_file():
             raise ExtensionError(f"plusx.sphinx: {path} is missing.")
         copy_asset_file(str(path), str(static / name))
-
-
-def _plotly() -> Path:
-    """All of plotly.js, in the very version that the Python side has."""
-    return Path(find_spec("plotly").origin).parent / "package_data" / "plotly.min.js"
 
 
 def _check_outputs(app, doctree):
