@@ -124,12 +124,8 @@ def _pair(option: Any) -> tuple[Any, Any]:
 
 
 def _kind(values: list, unlabelled: bool) -> str:
-    if (
-        unlabelled
-        and all(map(is_number, values))
-        and len(values) >= 5
-        and all(a < b for a, b in zip(values, values[1:]))
-    ):
+    rising = all(map(is_number, values)) and all(a < b for a, b in zip(values, values[1:]))
+    if unlabelled and rising and len(values) >= 5:
         return "slider"
     return "radio" if len(values) <= 5 else "select"
 
