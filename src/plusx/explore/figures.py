@@ -139,7 +139,9 @@ def normalise(returned: Any, where: str) -> tuple[str, dict]:
             raise ExploreError(f"explore: {where} returned nothing to draw; give a first trace with z.")
         height = {"height": HEIGHT, **layout}
         return title, {"data": data, "layout": height, **normalise_drawn(returned, where), **diagram}
-    _validate(data, layout, where)
+    # What plotly.py refuses: keys and words that plotly does not know, colours that are none.
+    if wrong := _invalid(json.dumps([_outline(data), _outline(layout)], sort_keys=True)):
+        raise ExploreError(f"explore: {where}: {wrong}")
     _say_axes(data, layout)
     if any(trace.get("type") == "surface" for trace in data):
         base = {**_LAYOUT, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}, "scene": _SCENE}
@@ -195,7 +197,7 @@ def _scale(given: Any) -> Any:
     if isinstance(given, str) and given not in ("Viridis", "Cividis"):
         try:
             return [[float(place), colour] for place, colour in get_colorscale(given)]
-        except Exception:  # plotly.py's own: no scale of that name, which `_validate` says
+        except Exception:  # plotly.py's own: no scale of that name, which `_invalid` says
             return given
     if isinstance(given, list) and len(given) > 1 and all(isinstance(each, str) for each in given):
         return [[i / (len(given) - 1), colour] for i, colour in enumerate(given)]
@@ -215,13 +217,6 @@ def _say_axes(data: list, layout: dict):
                 # Years alone are names, as plotly.py's own template has it.
                 dates = all(map(_DAY.match, words)) and any(len(word) > 4 for word in words)
                 layout[name] = {**layout.get(name, {}), "type": "date" if dates else "category"}
-
-
-def _validate(data: list, layout: dict, where: str):
-    """Refuse what plotly.py refuses: keys and words that plotly does not know, colours that are none."""
-    wanted = json.dumps([_outline(data), _outline(layout)], sort_keys=True)
-    if wrong := _invalid(wanted):
-        raise ExploreError(f"explore: {where}: {wrong}")
 
 
 _FREE = {"text", "name", "title", "ticktext", "hovertemplate", "hovertext", "texttemplate", "label", "labels", "source"}
@@ -326,7 +321,7 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
         node = node.tolist()
     if isinstance(node, (list, tuple)):
         node = [_plain(value, where, arrays) if hasattr(value, "detach") else value for value in node]
-        if arrays and (numbers := _numbers(node, where)) is not None:
+        if arrays and (numbers := _numbers(node)) is not None:
             return numbers
         return [_plain(value, f"{where}[{i}]", arrays) for i, value in enumerate(node)]
     if isinstance(node, np.generic):
@@ -340,7 +335,7 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
     raise ExploreError(f"explore: {where} is {_brief(node)}, which plotly cannot draw. Use numbers, strings or arrays.")
 
 
-def _numbers(values: list | tuple, where: str) -> np.ndarray | None:
+def _numbers(values: list | tuple) -> np.ndarray | None:
     """A float64 array of the list, None read as a gap; None where it is no list of numbers."""
     flat = [v for row in values for v in (row if isinstance(row, (list, tuple)) else [row])]
     if not flat or not all(v is None or is_number(v) for v in flat):
