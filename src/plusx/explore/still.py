@@ -111,10 +111,10 @@ def still(figure: dict, width: int, prefix: str) -> str:
         for shape in layout.get("shapes", []):
             _shape(axes, shape)
         out = io.StringIO()
-        canvas.savefig(out, format="svg", dpi=192, transparent=True, metadata={"Date": None, "Creator": None})
+        unsaid = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        canvas.savefig(out, format="svg", dpi=192, transparent=True, metadata=unsaid)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
     # As a rule this would hold for all of the page, and each still that arrives would have all of it styled anew.
     svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.S)
@@ -290,7 +290,6 @@ def _draw(axis, trace: dict, colour: str, layout: dict):
     if kind in ("heatmap", "contour"):
         return _grid(axis, trace)
     line, marker = trace.get("line", {}), trace.get("marker", {})
-    look = {"alpha": trace.get("opacity")}
     x, y = trace["x"], trace["y"]
     if trace.get("connectgaps") or "sizeref" in marker:
         raise ExploreError("explore: no still picture of joined gaps, or of marks whose sizes have a scale.")
@@ -307,7 +306,7 @@ def _draw(axis, trace: dict, colour: str, layout: dict):
             linestyle=_DASHES.get(line.get("dash"), "-") if "lines" in mode else "",
             linewidth=line.get("width", 2) * 0.75,
             drawstyle={"hv": "steps-post", "vh": "steps-pre", "hvh": "steps-mid"}.get(line.get("shape"), "default"),
-            rasterized=len(x) > 10 * MANY, **look,
+            rasterized=len(x) > 10 * MANY, alpha=trace.get("opacity"),
         )  # fmt: skip
     if "markers" in mode:
         _markers(axis, x, y, trace, line_colour)
@@ -354,7 +353,7 @@ def _scaled(marker: dict) -> list[str]:
     values = marker["color"]
     shown = values[np.isfinite(values)] if np.isfinite(values).any() else np.zeros(1)
     low, high = marker.get("cmin", shown.min()), marker.get("cmax", shown.max())
-    scale = colours({"colorscale": marker.get("colorscale", "Viridis"), "reversescale": marker.get("reversescale")})
+    scale = colours(marker)
     shares = np.nan_to_num((values - low) / ((high - low) or 1))
     return [to_hex(scale(float(share))) for share in shares]
 
