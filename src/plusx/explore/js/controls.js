@@ -26,16 +26,12 @@ export const controlsOf = (form) => Array.from(form.querySelectorAll("[type=chec
 const control = (first) => {
   const { name, form, type } = first;
   if (type === "checkbox") {
-    const set = (/** @type {number} */ i) => {
-      first.checked = i === 1;
-    };
+    const set = (/** @type {number} */ i) => (first.checked = i === 1);
     return { name, labels: ["off", "on"], get: () => Number(first.checked), set };
   }
   const labels = JSON.parse(first.dataset.labels); // not the words, which a translator may change
   const all = form.elements.namedItem(name); // radios together, or what stands alone
-  const set = (/** @type {number} */ i) => {
-    all.value = i;
-  };
+  const set = (/** @type {number} */ i) => (all.value = i);
   const show = (/** @type {number} */ i) => {
     first.setAttribute("aria-valuetext", labels[i]);
     first.nextElementSibling.textContent = labels[i].replaceAll("-", "−"); // they are numbers

@@ -24,9 +24,7 @@ function take(old, fresh) {
     if (name !== "role" && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   if (!fresh.childElementCount && old.textContent !== fresh.textContent) old.textContent = fresh.textContent;
-  [...fresh.children].forEach((child, i) => {
-    take(old.children[i], child);
-  });
+  [...fresh.children].forEach((child, i) => take(old.children[i], child));
 }
 
 /**
@@ -65,9 +63,7 @@ export function diagram(node, choose) {
     const part = partOf(target);
     if (part && !swept) press(part);
   });
-  node.addEventListener("pointerdown", ({ target }) => {
-    held = partOf(target);
-  });
+  node.addEventListener("pointerdown", ({ target }) => (held = partOf(target)));
   const letGo = () => {
     held = null;
     setTimeout(() => (swept = false)); // after the click that follows

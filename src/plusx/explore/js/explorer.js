@@ -103,9 +103,7 @@ export class Explorer {
 
   /** @param {number[]} state */
   set(state) {
-    this.controls.forEach((control, i) => {
-      control.set(state[i]);
-    });
+    this.controls.forEach((control, i) => control.set(state[i]));
   }
 
   /**

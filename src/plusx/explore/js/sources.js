@@ -144,9 +144,7 @@ export class Kernel {
 
   /** @param {number[]} state */
   set(state) {
-    this.names.forEach((name, i) => {
-      this.model.set(name, state[i]);
-    });
+    this.names.forEach((name, i) => this.model.set(name, state[i]));
     this.whileThere(() => this.model.save_changes());
   }
 
