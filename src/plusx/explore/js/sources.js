@@ -72,10 +72,8 @@ export class Kernel {
   next = null;
   /** @type {(state: number[], error?: string) => void} */
   answered = () => {};
-  /** @type {(script: Blob) => void} */
-  gotScript = () => {};
-  /** @type {(error: Error) => void} */
-  leaveScript = () => {};
+  /** @type {PromiseWithResolvers<Blob> | undefined} plotly, once it was asked for */
+  asked;
   changes = () => {};
 
   /**
@@ -95,7 +93,7 @@ export class Kernel {
    * @param {DataView<ArrayBuffer>[]} buffers
    */
   async hear({ state, error, plotly }, buffers) {
-    if (plotly) this.gotScript(await unzip(buffers[0]).blob());
+    if (plotly) this.asked?.resolve(await unzip(buffers[0]).blob());
     if (!state) return;
     if (!error) this.computed.set(state.join(), (await decode(buffers[0])).figure);
     this.since = 0;
@@ -168,12 +166,9 @@ export class Kernel {
   async script() {
     // The kernel may be gone: let the next view ask its own.
     const late = setTimeout(() => ours.plotly?.delete(this.file), SILENT);
-    /** @type {Blob} */
-    const blob = await new Promise((resolve, reject) => {
-      this.gotScript = resolve;
-      this.leaveScript = reject;
-      this.whileThere(() => this.model.send({ plotly: true }));
-    }).finally(() => clearTimeout(late));
+    this.asked = Promise.withResolvers();
+    this.whileThere(() => this.model.send({ plotly: true }));
+    const blob = await this.asked.promise.finally(() => clearTimeout(late));
     // In a page with a loader of modules, such as Voila's, plotly would become a module and not `window.Plotly`.
     const parts = ["((module, exports, define) => {", blob, "\n})();"];
     return URL.createObjectURL(new Blob(parts, { type: "text/javascript" }));
@@ -181,7 +176,7 @@ export class Kernel {
 
   close() {
     this.ended = true;
-    this.leaveScript(new DOMException("The view was closed", "AbortError"));
+    this.asked?.reject(new DOMException("The view was closed", "AbortError"));
     this.model.off("msg:custom", this.heard);
     for (const name of this.names) this.model.off(`change:${name}`, this.changes);
   }
