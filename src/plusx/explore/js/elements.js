@@ -32,6 +32,12 @@ export function shape(tag, attributes) {
   return node;
 }
 
+/** @type {(src: string, lost: string) => Promise<unknown>} runs a script. Error: what is lost without it */
+export const run = (src, lost) =>
+  new Promise((resolve, reject) => {
+    document.head.append(make("script", { src, onload: resolve, onerror: () => reject(new Error(lost)) }));
+  });
+
 /** @returns {string} different each time: randomUUID needs https */
 export const unique = () => crypto.getRandomValues(new Uint32Array(2)).join("-");
 

@@ -1,6 +1,6 @@
 /** What Python computed beforehand, as it comes: beside a page, in base64, zipped, in planes of bytes. */
 
-import { make, one } from "./elements.js";
+import { one, run } from "./elements.js";
 import { isTree } from "./trees.js";
 
 /** @import { Node } from "./types.js" */
@@ -16,10 +16,7 @@ export const ours = (/** @type {{ plusx?: import("./types.js").Ours }} */ (globa
 export async function statesOf(root) {
   const { textContent, dataset } = one(root, ".px-states");
   if (!dataset.src) return textContent ?? "";
-  await new Promise((resolve, reject) => {
-    const failed = () => reject(new Error("The states did not load"));
-    document.head.append(make("script", { src: dataset.src, onload: resolve, onerror: failed }));
-  });
+  await run(dataset.src, "The states did not load");
   return ours.states?.[root.id] ?? "";
 }
 

@@ -1,7 +1,7 @@
 /** A figure that plotly draws: the present state over the faint curves of others, in the theme's colours. */
 
 import { painted, paletteOf } from "../colours.js";
-import { make } from "../elements.js";
+import { run } from "../elements.js";
 import { ours } from "../states.js";
 import { ghosts, hulls, place, speaks } from "./ghosts.js";
 import { move, moves, understood } from "./plotly-inner.js";
@@ -23,15 +23,8 @@ const loading = ours.plotly;
 async function loadPlotly(source) {
   const { file } = source;
   if (!loading.has(file)) {
-    const promise = source.script().then(
-      (address) =>
-        new Promise((resolve, reject) => {
-          // Before any other script runs, so it is this one's.
-          const onload = () => resolve(/** @type {any} */ (window).Plotly);
-          const onerror = () => reject(new Error("The plotting library did not load"));
-          document.head.append(make("script", { src: address, onload, onerror }));
-        }),
-    );
+    const script = source.script().then((address) => run(address, "The plotting library did not load"));
+    const promise = script.then(() => /** @type {any} */ (window).Plotly); // this one's: no other has run since
     promise.catch(() => loading.get(file) === promise && loading.delete(file)); // by now it may be another's
     loading.set(file, promise);
   }
