@@ -64,7 +64,8 @@ export class Explorer {
     this.form.addEventListener("input", () => this.changed());
     this.form.addEventListener("reset", (event) => {
       event.preventDefault(); // which sets what stands in the markup, control by control
-      this.restart();
+      this.jump(this.start, null, null);
+      this.changed();
     });
     one(root, ".px-data").addEventListener("toggle", () => this.fillTable());
     /** @type {HTMLFieldSetElement} */ (one(this.form, "fieldset")).disabled = false;
@@ -134,21 +135,10 @@ export class Explorer {
     [this.chosen, this.last, this.pin] = [null, last, pin];
   }
 
-  restart() {
-    this.jump(this.start, null, null);
-    this.changed();
-  }
-
   /** Keep the present state's curves beside those to come, or let those that were kept go. */
   pinState() {
     this.pin = this.pin ? null : this.chosen;
     this.changed();
-  }
-
-  /** Nothing is to be reset at the start. The button keeps the focus, which a disabled one would lose. */
-  offerReset() {
-    const isStart = same(this.chosen, this.start) && !this.last && !this.pin;
-    one(this.form, "[type=reset]").ariaDisabled = String(isStart);
   }
 
   /** What the picture is to show: the present state, and faintly those that stay beside it. */
@@ -261,7 +251,8 @@ export class Explorer {
     this.title = title;
     one(this.root, ".px-figure").setAttribute("aria-label", words ? `${plain(title)}. ${words}` : plain(title));
     this.linking.href = this.link();
-    this.offerReset();
+    const isStart = same(this.chosen, this.start) && !this.last && !this.pin;
+    one(this.form, "[type=reset]").ariaDisabled = String(isStart); // a disabled button would lose the focus
     this.diagram?.show(diagram ?? []);
     // Its place stays, and with it what is below.
     this.pinning.style.visibility = this.picture.pins(this.current) ? "" : "hidden";
