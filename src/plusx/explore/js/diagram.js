@@ -101,8 +101,7 @@ export function diagram(node, choose) {
 
   return {
     show(pieces) {
-      const active = () => /** @type {Document | ShadowRoot} */ (node.getRootNode()).activeElement;
-      const focused = () => parts().find((part) => part === active());
+      const focused = () => /** @type {HTMLElement | null} */ (node.querySelector("[data-set]:focus"));
       const held = focused()?.dataset.set;
       if (node.children.length !== pieces.length) {
         node.innerHTML = pieces.map(({ html }) => html).join("");
