@@ -147,19 +147,11 @@ export class Kernel {
   }
 
   /**
-   * Call once after any of the traits have changed.
+   * Call when all of the traits that change together have changed, once for each.
    * @param {() => void} call
    */
   watch(call) {
-    let due = false;
-    this.changes = () => {
-      if (due) return;
-      due = true;
-      queueMicrotask(() => {
-        due = false;
-        call();
-      });
-    };
+    this.changes = () => queueMicrotask(call);
     for (const name of this.names) this.model.on(`change:${name}`, this.changes);
   }
 
