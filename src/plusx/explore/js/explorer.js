@@ -58,6 +58,7 @@ export class Explorer {
     this.picture = root.dataset.drawn ? new Drawn(root, () => this.view()) : new Plotted(root, source, () => this.view(), (words) => this.say(words));
     const drawing = root.querySelector(".px-diagram");
     this.diagram = drawing && diagram(/** @type {HTMLElement} */ (drawing), (name, index) => this.choose(name, index));
+    this.linking = /** @type {HTMLAnchorElement} */ (one(root, ".px-link"));
     this.pinning = one(this.form, ".px-pin");
     this.pinning.addEventListener("click", () => this.pinState());
     this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -92,8 +93,9 @@ export class Explorer {
     });
     source.answered = (state, error) => {
       if (!same(state, this.state()) || same(state, this.chosen)) return;
-      if (error) this.fail(error);
-      else this.update();
+      if (!error) return this.update();
+      this.arrived();
+      this.say(`${error} The picture is the last good one.`);
     };
     this.update();
   }
@@ -155,10 +157,6 @@ export class Explorer {
   }
 
   // ---- the address -----------------------------------------------------------------------------------
-
-  get linking() {
-    return /** @type {HTMLAnchorElement} */ (one(this.root, ".px-link"));
-  }
 
   /** @param {number[]} state */
   labels(state) {
@@ -300,11 +298,5 @@ export class Explorer {
   arrived() {
     for (const timer of this.timers) clearTimeout(timer);
     this.root.classList.remove("px-waiting");
-  }
-
-  /** @param {string} error */
-  fail(error) {
-    this.arrived();
-    this.say(`${error} The picture is the last good one.`);
   }
 }
