@@ -99,15 +99,6 @@ export class Plotted {
     this.plotly?.purge(this.plot);
   }
 
-  /**
-   * What plotly gets, colours by name: the present state, and how far those reach that stay beside it.
-   * @param {View} view
-   */
-  composed({ figure: { data, layout }, figure, others }) {
-    this.faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
-    return { data: [...data, ...hulls(layout, [...data, ...this.faint.map(({ trace }) => trace)])], layout };
-  }
-
   draw() {
     const view = this.view();
     if (!this.plotly || !this.stale || !view) return;
@@ -116,7 +107,10 @@ export class Plotted {
       this.frame = 0;
       this.draw();
     });
-    const next = this.composed(view);
+    const { figure, figure: { data, layout }, others } = view;
+    this.faint = others.flatMap((other) => ghosts(figure, other.figure, other.pinned));
+    const far = hulls(layout, [...data, ...this.faint.map(({ trace }) => trace)]); // how far reaches what stays beside
+    const next = { data: [...data, ...far], layout };
     const leaves = this.drawn && this.plotly.version === understood ? moves(this.drawn, next) : null;
     try {
       if (leaves) move(this.plotly, this.plot, leaves, next, () => paletteOf(this.root));
