@@ -33,7 +33,7 @@ export async function start(root, sourceOf) {
   const load = async () => {
     if (picture.ready) return;
     try {
-      await picture.load();
+      await picture.load?.();
     } catch (error) {
       failed = true;
       const { message } = /** @type {Error} */ (error);
@@ -50,7 +50,7 @@ export async function start(root, sourceOf) {
   else if (root.dataset.bundle !== "gl3d") awake.then(() => whenNear(root, load)); // the largest comes with a touch
   if (inPage) window.addEventListener("hashchange", () => explorer.followLink(), leave);
   const repaint = () => picture.repaint();
-  const resize = new ResizeObserver(() => picture.resize());
+  const resize = new ResizeObserver(() => picture.resize?.());
   resize.observe(one(root, ".px-plot"));
   const onPaper = (/** @type {boolean} */ paper) => () => {
     explorer.paper = paper;

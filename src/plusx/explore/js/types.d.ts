@@ -112,14 +112,14 @@ export type View = { figure: Figure; others: { figure: Figure; pinned: boolean }
 export interface Picture {
   /** Whether it can draw; until then the still stands in its place. */
   ready: boolean;
-  /** Gets what it needs; an error says in words what did not come. */
-  load(): Promise<void>;
+  /** Gets what it needs, if anything; an error says in words what did not come. */
+  load?(): Promise<void>;
   /** The view has changed: draws in this frame, or in the next if this one has drawn. */
   redraw(): void;
   /** Every colour has changed. */
   repaint(): void;
-  /** Its place has another size. */
-  resize(): void;
+  /** Its place has another size, which a picture as wide as its page follows by itself. */
+  resize?(): void;
   /** Whether another state can stay beside this figure. */
   pins(figure: Figure): boolean;
   end(): void;

@@ -63,13 +63,11 @@ export class Drawn {
     this.plot.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  async load() {}
   /** Colours are the page's own, but the carpet's. */
   repaint() {
     if (this.canvas && this.now) this.put(this.now);
   }
 
-  resize() {} // and the picture is as wide as its page
   end() {
     cancelAnimationFrame(this.frame);
   }
