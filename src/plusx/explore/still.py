@@ -233,14 +233,8 @@ def _axes(canvas: Figure, layout: dict, width: int, height: int, x: str, y: str)
     margin = layout["margin"]
     inner_w, inner_h = width - margin["l"] - margin["r"], height - margin["t"] - margin["b"]
     (x0, x1), (y0, y1) = xaxis.get("domain", (0, 1)), yaxis.get("domain", (0, 1))
-    axis = canvas.add_axes(
-        (
-            (margin["l"] + x0 * inner_w) / width,
-            (margin["b"] + y0 * inner_h) / height,
-            (x1 - x0) * inner_w / width,
-            (y1 - y0) * inner_h / height,
-        )
-    )
+    box = margin["l"] + x0 * inner_w, margin["b"] + y0 * inner_h, (x1 - x0) * inner_w, (y1 - y0) * inner_h
+    axis = canvas.add_axes(np.divide(box, [width, height, width, height]))
     axis.patch.set_alpha(0)
     axis.tick_params(length=0, which="both")
     axis.set_xmargin(0)
@@ -435,11 +429,8 @@ def _surface(canvas: Figure, trace: dict, scene: dict):
         across, along, trace["z"], cmap=colours(trace), vmin=low, vmax=high, rstride=1, cstride=1,
         linewidth=0, antialiased=False, rasterized=True,
     )  # fmt: skip
-    eye = {"x": 1.25, "y": 1.25, "z": 1.25, **scene.get("camera", {}).get("eye", {})}
-    axis.view_init(
-        elev=np.degrees(np.arctan2(eye["z"], np.hypot(eye["x"], eye["y"]))),
-        azim=np.degrees(np.arctan2(eye["y"], eye["x"])),
-    )
+    x, y, z = (scene.get("camera", {}).get("eye", {}).get(side, 1.25) for side in "xyz")
+    axis.view_init(*np.degrees([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)]))
     axis.set_box_aspect((1, 1, 1), zoom=0.85)
     for side in "xyz":
         given, part = scene.get(f"{side}axis", {}), getattr(axis, f"{side}axis")
@@ -478,20 +469,12 @@ def _shape(axes: dict, shape: dict):
     if kind == "line":
         axis.add_line(Line2D([x0, x1], [y0, y1], color=edge, **stroke))
         if label := shape.get("label"):
-            font, across = label.get("font", {}), label.get("xanchor")
-            if across not in ("left", "right") or label.get("yanchor") not in ("top", "bottom"):
+            font, across, up = label.get("font", {}), label.get("xanchor"), label.get("yanchor")
+            if across not in ("left", "right") or up not in ("top", "bottom"):
                 raise ExploreError("explore: no still picture of a shape's label without xanchor and yanchor.")
-            axis.annotate(
-                label["text"],
-                (x1, y1),
-                xycoords=transform,
-                xytext=({"left": 3, "right": -3}[across], {"top": -3, "bottom": 3}[label["yanchor"]]),
-                textcoords="offset points",
-                color=font.get("color", _STANDINS["ink"]),
-                size=font.get("size", 12) * 0.75,
-                ha=across,
-                va=label["yanchor"],
-            )
+            away = {"left": 3, "right": -3}[across], {"top": -3, "bottom": 3}[up]
+            letters = {"color": font.get("color", _STANDINS["ink"]), "size": font.get("size", 12) * 0.75}
+            axis.annotate(label["text"], (x1, y1), away, transform, "offset points", ha=across, va=up, **letters)
     elif kind == "circle":
         axis.add_patch(Ellipse(((x0 + x1) / 2, (y0 + y1) / 2), x1 - x0, y1 - y0, **fill))
     elif kind == "rect":
