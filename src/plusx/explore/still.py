@@ -165,13 +165,11 @@ def _placed(values, kind: str | None, words: dict[str, int]) -> np.ndarray:
         raise ExploreError("explore: no still picture of names in groups.")
     if words:
         return np.array([words.get(_word(value), np.nan) for value in values], float)
+    if isinstance(values, np.ndarray):
+        return values / 864e5 if kind == "date" else values
     if kind == "date":
-        if isinstance(values, np.ndarray):
-            return values / 864e5
         days = [re.sub(r"(?<=:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d*)$", r"\1", value) if value else "NaT" for value in values]
         return date2num(np.array(days, "datetime64[ms]"))
-    if isinstance(values, np.ndarray):
-        return values
     numbers = (re.fullmatch(r"\s*-?[\d.]+(e[+-]?\d+)?\s*", str(value)) for value in values)
     return np.array([float(number[0]) if number else np.nan for number in numbers])
 
@@ -257,12 +255,11 @@ def _scale(axis, side: str, given: dict, partner: str):
         part.set_ticks(_placed(given["tickvals"], given.get("type"), {}), given.get("ticktext"))
     if given.get("visible") is False:
         return part.set_visible(False)
+    axis.grid(given.get("showgrid", True), axis=side)
     if given.get("showticklabels") is False or given.get("anchor", partner) != partner:
         axis.tick_params(**{"labelbottom" if side == "x" else "labelleft": False})
-        return axis.grid(given.get("showgrid", True), axis=side)
-    if title := given.get("title", {}).get("text"):
+    elif title := given.get("title", {}).get("text"):
         part.set_label_text(re.sub(r"<br>", "\n", title))
-    axis.grid(given.get("showgrid", True), axis=side)
 
 
 def _decades(axis, side: str, low: float, high: float) -> dict[float, str]:
