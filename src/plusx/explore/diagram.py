@@ -159,12 +159,18 @@ def _branch(piece: _Piece, values: dict[int, int]) -> tuple[str, int, str]:
     width = plus + RADIUS + EDGE
     is_there, is_joined = _is_there(piece.branch, values), _is_there(piece.skip, values)
     label = f"branch: {words}; added to the stream" if is_there else f"branch removed: {words}"
+    end, middle = plus - RADIUS, (EDGE + plus - RADIUS) / 2
+    skip = (  # its hit area, the line with its tip, and the cross where it is cut
+        f'<rect class="px-hit" x="{EDGE + 4}" y="{WIRE - 19}" width="{end - EDGE - 4}" height="40" rx="6"/>'
+        f'<path class="px-line" d="M{EDGE} {WIRE}H{end - 6}"/><path class="px-tip" d="M{end - 9} {WIRE - 6}v12l9-6z"/>'
+        f'<path class="px-cut" d="M{middle - 6:g} {WIRE - 6}l12 12m0-12l-12 12"/>'
+    )
     drawn = (
         f'<path class="px-stream" d="M0 {WIRE}H{EDGE}M{plus} {WIRE}H{width}"/>'
         f'<g class="px-branch" data-on="{str(is_there).lower()}">'
         f'<path class="px-wire" d="M{EDGE} {WIRE}V{TOP + 6}q0-6 6-6H{plus - 6}q6 0 6 6V{WIRE - RADIUS - 5}"/>'
         f'<path class="px-tip" d="M{plus - 4} {WIRE - RADIUS - 7}h8l-4 7z"/>{drawn}</g>'
-        f"{_group('px-skip', piece.skip, values, 'skip', _skip(EDGE, plus))}"
+        f"{_group('px-skip', piece.skip, values, 'skip', skip)}"
         f'<circle class="px-tap" cx="{EDGE}" cy="{WIRE}" r="3.5"/>'
         f'<circle class="px-plus" cx="{plus}" cy="{WIRE}" r="{RADIUS}"/>'
         f'<path class="px-cross" d="M{plus - 5} {WIRE}h10m-5-5v10"/>'
@@ -202,16 +208,6 @@ def _box(x: int, y: int, width: int, text: str, name: str) -> str:
         f'<rect class="px-box" x="{x}" y="{top}" width="{width}" height="{BOX}" rx="{rx}"/>'
         f'<text x="{x + width / 2:g}" y="{y + 4.5:g}">{html.escape(text)}</text>'
         f'<path class="px-strike" d="M{x} {y}h{width}"/>'
-    )
-
-
-def _skip(tap: int, plus: int) -> str:
-    """The skip: its hit area, the line with its tip, and the cross where it is cut."""
-    end, middle = plus - RADIUS, (tap + plus - RADIUS) / 2
-    return (
-        f'<rect class="px-hit" x="{tap + 4}" y="{WIRE - 19}" width="{end - tap - 4}" height="40" rx="6"/>'
-        f'<path class="px-line" d="M{tap} {WIRE}H{end - 6}"/><path class="px-tip" d="M{end - 9} {WIRE - 6}v12l9-6z"/>'
-        f'<path class="px-cut" d="M{middle - 6:g} {WIRE - 6}l12 12m0-12l-12 12"/>'
     )
 
 
