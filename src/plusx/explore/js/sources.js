@@ -83,8 +83,7 @@ export class Kernel {
   constructor(model, el) {
     this.model = model;
     this.el = el;
-    this.heard = this.hear.bind(this);
-    model.on("msg:custom", this.heard);
+    model.on("msg:custom", this.hear);
   }
 
   /**
@@ -92,14 +91,14 @@ export class Kernel {
    * @param {Answer} answer
    * @param {DataView<ArrayBuffer>[]} buffers
    */
-  async hear({ state, error, plotly }, buffers) {
+  hear = async ({ state, error, plotly }, buffers) => {
     if (plotly) this.asked?.resolve(await unzip(buffers[0]).blob());
     if (!state) return;
     if (!error) this.computed.set(state.join(), (await decode(buffers[0])).figure);
     this.since = 0;
     if (this.next && !this.figure(this.next)) this.ask(this.next);
     this.answered(state, error);
-  }
+  };
 
   /** @param {number[]} state */
   figure(state) {
@@ -169,7 +168,7 @@ export class Kernel {
   close() {
     this.ended = true;
     this.asked?.reject(new DOMException("The view was closed", "AbortError"));
-    this.model.off("msg:custom", this.heard);
+    this.model.off("msg:custom", this.hear);
     for (const name of this.names) this.model.off(`change:${name}`, this.changes);
   }
 }
