@@ -3,6 +3,7 @@
 Here live the base layout, the colours and the data table. Drawing is in `live`, `static` and `still`.
 """
 
+import base64
 import datetime
 import functools
 import html
@@ -306,8 +307,6 @@ def _plain(node: Any, where: str, arrays: bool) -> Any:
     if isinstance(node, (datetime.date, np.datetime64)):
         node = str(node).replace(" ", "T")
     if isinstance(node, dict) and "bdata" in node:  # plotly's own binary form
-        import base64
-
         flat = np.frombuffer(base64.b64decode(node["bdata"]), dtype=node["dtype"])
         node = flat.reshape([int(n) for n in str(node["shape"]).split(",")]) if "shape" in node else flat
     if isinstance(node, dict):

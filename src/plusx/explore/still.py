@@ -114,12 +114,11 @@ def still(figure: dict, width: int, prefix: str) -> str:
         unsaid = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         canvas.savefig(out, format="svg", dpi=192, transparent=True, metadata=unsaid)
     svg = out.getvalue()
-    svg = svg[svg.index("<svg") :]
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
     # As a rule this would hold for all of the page, and each still that arrives would have all of it styled anew.
     svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.S)
     head = r'<svg viewBox="\1" style="stroke-linejoin: round; stroke-linecap: butt" aria-hidden="true">'
-    svg = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', head, svg, count=1)
+    svg = re.sub(r'.*?<svg [^>]*viewBox="([^"]+)"[^>]*>', head, svg, count=1, flags=re.S)
     svg = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", svg)
     # Inside a tag numbers are places, for which two decimals are enough. Between tags they are text, and stay.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0]), svg)
