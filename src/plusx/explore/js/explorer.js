@@ -227,10 +227,7 @@ export class Explorer {
     const state = this.state();
     for (const control of this.controls) control.show?.(control.get());
     const figure = this.source.figure(state);
-    if (!figure) {
-      this.wait(state);
-      return;
-    }
+    if (!figure) return this.wait(state);
     this.arrived();
     if (!this.inPage) this.say("");
     if (this.chosen && !same(this.chosen, state)) this.last = this.chosen;

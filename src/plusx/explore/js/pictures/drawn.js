@@ -123,10 +123,7 @@ export class Drawn {
     cancelAnimationFrame(this.frame);
     const goal = /** @type {Lines} */ (this.goal);
     const from = this.now;
-    if (!from || still.matches || document.hidden) {
-      this.put(goal);
-      return;
-    }
+    if (!from || still.matches || document.hidden) return this.put(goal);
     const begun = performance.now();
     const step = () => {
       const share = Math.min((performance.now() - begun) / WAY, 1);
