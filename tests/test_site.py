@@ -59,7 +59,7 @@ def take_over(page):
     """Every explorer at its start, and the reader's: no text sets it any more."""
     page.locator(".plusx-explore").evaluate_all("""all => all.forEach((root) => {
         root.querySelector('.px-controls').dispatchEvent(new Event('pointerdown', { bubbles: true }));
-        root.explorer.restart(); })""")
+        root.querySelector('[type=reset]').form.reset(); })""")
 
 
 def explorers(page):
