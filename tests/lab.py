@@ -33,6 +33,7 @@ NOTEBOOK = "window.jupyterapp.shell.currentWidget"
 CODE_CELLS = f"{NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')"
 NO_KERNEL = "--KernelSpecManager.ensure_native_kernel=False", "--KernelSpecManager.allowed_kernelspecs=none"
 DRAWN = ".plusx-explore.px-live :is(.main-svg, .px-plot .px-drawn, canvas.px-carpet)"
+CHANGING = "[data-control]:not(:checked), [data-control][type=checkbox]"  # what changes the state when it is used
 
 # Use a control, then milliseconds until the cell's picture has changed and the frame that shows it is out.
 CLICK_TO_REDRAW = """([cell, control]) => new Promise((done) => {

@@ -13,6 +13,7 @@ import pytest
 from browser import EXPLORING, ROOT, address, sampled
 from chapter_code import code_of, playground_cells
 from lab import (
+    CHANGING,
     DRAWN,
     HAS_TABLES,
     NO_KERNEL,
@@ -37,7 +38,6 @@ from plusx.training.step import Lane
 BRIEF = [chapter for chapter in EXPLORING if chapter[9:11] == "17"]  # it runs for seconds
 LOST = ["restarted", "killed"]  # how a kernel goes
 IDLE = f"() => {NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'"  # before that, "run all" never ends
-TOGGLES = "[data-control]:not(:checked), [data-control][type=checkbox]"  # what changes the state when it is used
 # Click a switch of layer 3, then milliseconds until its result line has changed.
 SWITCH_TO_RESULT = """([cell, label]) => new Promise((done) => {
   const result = cell.querySelector('.px-result');
@@ -94,7 +94,7 @@ def test_run_all_then_toggle(lab, chapter, open_page):
     with explorers_of(Path(notebook).stem) as explorers:
         for index, explorer in zip(cells_with(page, "@explore("), explorers, strict=True):
             cell = show(page, index, DRAWN)
-            clicks = (click_to_redraw(page, cell, toggle) for toggle in cell.locator(TOGGLES).all())
+            clicks = (click_to_redraw(page, cell, toggle) for toggle in cell.locator(CHANGING).all())
             redrawn = list(itertools.islice((t for t in clicks if t), 3))  # some have no effect in some states
             status = page.evaluate(f"() => {NOTEBOOK}.sessionContext.session.kernel.status")
             assert redrawn, f"{notebook}: no toggle changes cell {index}; its kernel is {status}"

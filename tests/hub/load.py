@@ -24,7 +24,7 @@ import numpy as np
 import psutil
 import pytest
 from browser import CHAPTERS, ROOT
-from lab import cells_with, click_to_redraw, peak_bytes, run_all, run_aside, show
+from lab import CHANGING, DRAWN, cells_with, click_to_redraw, peak_bytes, run_all, run_aside, show
 from reader import Reader
 from test_hub import CLASS as VALUES
 from test_hub import megabytes
@@ -146,8 +146,8 @@ def scripts(hub, open_page, say):
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
     assert run_all(page, home, NOTEBOOKS[0]) == []
     index, *_ = cells_with(page, "@explore(")
-    cell = show(page, index, ".main-svg")
-    redrawn = click_to_redraw(page, cell, cell.locator("input[type=checkbox]").first)
+    cell = show(page, index, DRAWN)
+    redrawn = click_to_redraw(page, cell, cell.locator(CHANGING).first)
     assert redrawn and foreign == []
     say(f"in Chromium, one reader: from a click to the redrawn figure {redrawn:.0f} ms")
     files = {url: each for url, each in loaded.items() if each.request.resource_type in ("script", "stylesheet")}
