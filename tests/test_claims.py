@@ -283,3 +283,15 @@ def test_the_tables_keep_what_one_text_says(site_url, open_page, axe, width, the
 def test_the_page_is_six_thousand_pixels_at_most(site_url, open_page):
     page, _, _ = open_page(f"{site_url}/chapters/{STEM}.html")
     assert page.evaluate("document.documentElement.scrollHeight") <= 6000
+
+
+def test_nothing_lies_over_a_row_beside_the_pages_contents(site_url, open_page):
+    page, _, _ = open_page(f"{site_url}/chapters/{STEM}.html")
+    rows = page.locator("table.px-claims:not(.px-nets) tr[data-kind]")
+    rows.first.evaluate("row => window.scrollTo(0, row.getBoundingClientRect().top + scrollY - 100)")
+    over = """links => links.map((link) => [link, link.getBoundingClientRect()])
+        .filter(([, { top, bottom }]) => top > 60 && bottom < innerHeight)
+        .map(([link, { left, right, top, bottom }]) =>
+          document.elementFromPoint((left + right) / 2, (top + bottom) / 2) === link)"""
+    seen = rows.locator("td:last-child a").evaluate_all(over)
+    assert len(seen) > 10 and all(seen)
