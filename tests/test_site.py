@@ -742,14 +742,16 @@ def test_plotly_waits_until_an_explorer_is_near(site_url, open_page):
         page.context.close()
 
 
-def test_a_menu_that_scrolls_to_its_page_is_not_a_reader(site_url, open_page):
-    """The theme brings the present page's line into the menu's view; that is no sign that someone reads."""
+def test_a_menu_that_scrolls_and_a_pointer_at_rest_are_no_reader(site_url, open_page):
+    """The theme brings the present page's line into the menu's view, and a browser tells a page that comes up where
+    the pointer is; neither is a sign that someone reads."""
     for name in (CHAPTERS[16], "chapters/take-along.html"):
         page, _, _ = open_page("about:blank")
         page.set_viewport_size({"width": 390, "height": 844})
         asked = []
         page.on("request", lambda request, asked=asked: asked.append(request.url))
         page.goto(f"{site_url}/{name}")
+        page.evaluate("document.body.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))")
         page.wait_for_timeout(3000)
         assert page.evaluate("scrollY") == 0
         assert not any("plotly" in url for url in asked), name

@@ -2,8 +2,15 @@
 
 /** A reader has moved in some way: until then the stills show all there is to see. */
 export const awake = new Promise((resolve) => {
+  const leave = new AbortController();
+  const moved = (/** @type {Event & Partial<PointerEvent>} */ event) => {
+    // A page that comes up under a pointer at rest hears of it too.
+    if (event.type === "pointermove" && !event.movementX && !event.movementY) return;
+    leave.abort();
+    resolve(undefined);
+  };
   for (const sign of ["pointermove", "pointerdown", "keydown", "scroll"]) {
-    window.addEventListener(sign, resolve, { once: true, passive: true }); // not captured: the menu scrolls by itself
+    window.addEventListener(sign, moved, { signal: leave.signal, passive: true }); // not captured: the menu scrolls by itself
   }
 });
 
