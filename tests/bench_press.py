@@ -274,7 +274,7 @@ def test_a_press_beside_what_people_write_by_hand(ways, open_page):
             page.add_init_script(WATCH)
             page.reload()
             page.wait_for_selector("fieldset:not([disabled]), .scatterlayer path, .bk-Figure, .bk-Plot")
-            page.mouse.move(2, 2)
+            page.mouse.move(3, 3, steps=3)
             page.wait_for_function("!document.querySelector('.plusx-explore:not(.px-live)')")
             page.wait_for_timeout(500)
             assert errors == []

@@ -106,7 +106,7 @@ def open_page(launch, request):
             page.add_init_script(WHOLE)
             page.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
         page.goto(url)
-        page.mouse.move(1, 1)  # a reader is there
+        page.mouse.move(3, 3, steps=3)  # a reader is there
         return page, foreign, errors
 
     yield open_page

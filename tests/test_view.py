@@ -120,7 +120,7 @@ def test_plotly_waits_for_a_sign_of_the_reader(page_of, sign):
     page.wait_for_timeout(2500)
     assert page.evaluate(LOADED) == 0 and page.evaluate("typeof Plotly") == "undefined"
     if sign == "mouse":
-        page.mouse.move(9, 9)
+        page.mouse.move(9, 9, steps=3)
     elif sign == "key":
         page.keyboard.press("Tab")
     else:
