@@ -72,6 +72,49 @@ async function covered() {
   return found;
 }
 
+/** Words that something lies on, half a window at a time, but for what sticks to an edge of the window for a while. */
+async function veiled() {
+  const sticks =
+    ".bd-header-article, .bd-sidebar-secondary.hide, .px-stage, .px-docked, .px-beside, .pn-said, .ln-pictures, .copybtn, .skip-link";
+  const walker = document.createTreeWalker(document.querySelector("article.bd-article"), NodeFilter.SHOW_TEXT);
+  const texts = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || parent.matches("details:not([open])") || parent.closest("svg, .px-mathml, mjx-container")) continue;
+    if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const around = [];
+    let cut = false; // as what only a screen reader is to read
+    for (let out = parent; out !== document.body; out = out.parentElement) {
+      const { overflowX, clipPath } = getComputedStyle(out);
+      if (overflowX !== "visible") around.push(out);
+      cut ||= clipPath !== "none";
+    }
+    if (!cut) texts.push({ node, parent, around });
+  }
+  const range = document.createRange();
+  const ends = ({ left, right, top, bottom }) => (right - left < 8 ? [] : [left + 4, right - 4].map((x) => [x, (top + bottom) / 2]));
+  const within = ({ left, right, top, bottom }, [x, y]) => x > left && x < right && y > top && y < bottom;
+  const hidden = () =>
+    texts.flatMap(({ node, parent, around }) => {
+      const place = box(parent);
+      if (place.bottom < 0 || place.top > innerHeight) return [];
+      range.selectNodeContents(node);
+      const shown = [...range.getClientRects()].flatMap(ends).filter((end) => around.every((each) => within(box(each), end)));
+      const over = shown.map((end) => document.elementFromPoint(...end));
+      const veil = over.find((there) => there && !parent.contains(there) && !there.contains(parent) && !there.closest(sticks));
+      return veil ? [`${nameOf(parent)}: under ${veil.tagName} ${veil.className.baseVal ?? veil.className}`] : [];
+    });
+  const found = new Set();
+  for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight / 2) {
+    scrollTo({ top, behavior: "instant" });
+    await drawn();
+    let now = hidden();
+    for (let wait = found.size ? 6 : 40; now.length && wait > 0; wait--) now = await new Promise((done) => setTimeout(() => done(hidden()), 50));
+    for (const each of now) found.add(each);
+  }
+  return [...found];
+}
+
 /** What scrolls inside a card, but for its table and long code. */
 const scrolling = () =>
   inArticle(".px-stage, .px-stage :not(pre, .px-table), [class^=plusx-], [class^=plusx-] :not(.px-table, pre, textarea)")
@@ -170,4 +213,4 @@ function fingers() {
   });
 }
 
-globalThis.layout = { letters, covered, scrolling, opener, pills, cards, jumps, fingers, settled };
+globalThis.layout = { letters, covered, veiled, scrolling, opener, pills, cards, jumps, fingers, settled };

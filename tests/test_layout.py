@@ -50,6 +50,7 @@ ASKED = {
     "scrolling": (none, SCREENS),
     "cards": (cards, [1024, 1280, 1440, 1920]),
     "fingers": (none, [390]),
+    "veiled": (none, [1280, 390]),
     "covered": (none, SCREENS),
 }
 OF_EXPLORERS = {"opener": CHAPTERS, "cards": CHAPTERS, "jumps": CHAPTERS, "fingers": ["index.html", *CHAPTERS]}
@@ -90,6 +91,7 @@ def test_a_page_can_be_read_and_pressed_at_every_width(site_url, open_page, name
 FAULTS = {
     "letters": ("main p { max-width: none !important }", lambda found: max(each["letters"] for each in found) > 85),
     "covered": (".plusx-explore .px-radio { pointer-events: none }", len),
+    "veiled": (".bd-sidebar-secondary.bd-sidebar-secondary { margin-left: -30rem }", len),
     "scrolling": (".plusx-explore .px-controls { height: 2rem; overflow: auto }", len),
     "cards": (".px-figure { margin-top: 20rem }", lambda found: any(each["head"] > 220 for each in found)),
     "jumps": (".px-result { min-height: 0 !important } .px-result::before { display: none }", len),
