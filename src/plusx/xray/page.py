@@ -67,10 +67,8 @@ document.getElementById("copy").onclick = () => {
 
 def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
-    return [
-        _asking(lambda cut="none", stage=stage: _figure(x, stage, cut), name + f"_stage_{at + 1}" * (at > 0))
-        for at, stage in enumerate(x.stages)
-    ]
+    names = [name, *(f"{name}_stage_{at}" for at in range(2, 1 + len(x.stages)))]
+    return [_asking(lambda cut="none", each=each: _figure(x, each, cut), own) for each, own in zip(x.stages, names)]
 
 
 def _asking(function, name):
