@@ -33,9 +33,6 @@ STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*'
 IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-# How matplotlib writes a power of ten where it does not typeset mathematics.
-POWER = re.compile(r"\$\\mathdefault\{10\^\{([^}]*)\}\}\$")
-RAISED = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Edit(NamedTuple):
@@ -90,7 +87,6 @@ def mend(outdir: Path, base: str, looks: list[Path], tell: Callable[[str, dict],
     options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
     inline = SETTINGS._replace(put=lambda _: f"<script>{options}</script>")
     for path, html in pages.items():
-        html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         unused = [scripts for use, scripts in UNUSED.items() if not re.search(use, html)]
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS, *unused]), outdir)
     tell("pages-mended", pages)
