@@ -25,9 +25,9 @@ def offer_to_keep(site: Path) -> None:
     megabytes = round(sum(path.stat().st_size for path in files) / 1e6)
     first.write_text(OFFER.sub(rf'\g<1>{megabytes}"', html), encoding="utf8")
     names = [path.relative_to(site).as_posix() for path in files]
-    settings = {"edition": digest(zip(names, files))[:16], "files": ["./", *map(quote, names)]}
-    lines = [f"const {name} = {json.dumps(value)};\n" for name, value in settings.items()]
-    worker.write_text("".join(lines) + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")
+    listed = json.dumps(["./", *map(quote, names)])
+    settings = f'const edition = "{digest(zip(names, files))[:16]}";\nconst files = {listed};\n'
+    worker.write_text(settings + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")
 
 
 def _finish(app, exception):

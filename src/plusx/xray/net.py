@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from ..explore import explore
 from ..explore.states import grids
 from ..measure import switches
 from ..measure.asked import as_found, watched
@@ -99,7 +100,8 @@ class Xray:
 
     def show(self, name="your_net"):
         """Display an explorer for each stage. name: the first one's, by which links know it."""
-        page.show(self, name)
+        for function in page.functions(self, name):
+            explore(page.ROOM, cut=list(self.says))(function)
 
     def _ipython_display_(self):
         print(self)

@@ -106,12 +106,6 @@ def title(x, cut):
     return f"Without {cut} {did}.{says}"
 
 
-def show(x, name):
-    """An explorer for each stage."""
-    for function in functions(x, name):
-        explore.explore(ROOM, cut=list(x.says))(function)
-
-
 def show_both(nets, name):
     """One explorer, with a control for the net."""
     one = {net: functions(x, name)[0] for net, x in nets.items()}
