@@ -3,7 +3,9 @@
 Here lives what the builder and the features share; nothing here knows a page.
 """
 
+import hashlib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from sphinx.errors import ExtensionError
@@ -20,6 +22,14 @@ def from_npm(name: str) -> Path:
     if not path.exists():
         raise ExtensionError(f"book: {path} is missing. Run `.venv/bin/npm ci --ignore-scripts` first.")
     return path
+
+
+def digest(files: Iterable[tuple[object, Path]], start: str = "") -> str:
+    """One hash over files: how each is called, and what it holds."""
+    whole = hashlib.sha256(start.encode())
+    for name, path in files:
+        whole.update(f"\0{name}\0".encode() + path.read_bytes())
+    return whole.hexdigest()
 
 
 def ours(app) -> Path:

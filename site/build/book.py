@@ -6,12 +6,11 @@ NAME.css is for all pages. Two events more than Sphinx has tell of all written p
 changed: `pages-written`, and `pages-mended`, when formulas are drawn and addresses are short.
 """
 
-import hashlib
 import importlib
 import re
 from pathlib import Path
 
-from assets import PACKAGE, ROOT, from_npm, load, ours
+from assets import PACKAGE, ROOT, digest, from_npm, load, ours
 from bundle import bundle_into
 from pages import mend
 from pybtex.plugin import find_plugin, register_plugin
@@ -53,19 +52,12 @@ MADE_UP = {
 
 def cache_path(srcdir: Path) -> Path:
     """Where the outputs of these notebooks, run against this code, are kept; see `what_it_reads` too."""
-    digest = hashlib.sha256(f"mode={MODE}".encode())
     sources = sorted(p for p in PACKAGE.rglob("*.py") if not {"sphinx", "panels"} & {*p.relative_to(PACKAGE).parts})
     found = (ROOT / "chapters" / "data").rglob("*")
     data = sorted(p for p in found if p.is_file() and p.suffix != ".md")
-    for path in [
-        *sources,
-        PACKAGE / "sphinx" / "markup.py",
-        *data,
-        ROOT / "requirements.txt",
-        ROOT / "constraints.txt",
-    ]:
-        digest.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    return Path(srcdir) / "_build" / ".jupyter_cache" / digest.hexdigest()[:16]
+    files = [*sources, PACKAGE / "sphinx" / "markup.py", *data, ROOT / "requirements.txt", ROOT / "constraints.txt"]
+    key = digest(((path.relative_to(ROOT), path) for path in files), f"mode={MODE}")
+    return Path(srcdir) / "_build" / ".jupyter_cache" / key[:16]
 
 
 def what_it_reads(notebook, path: Path) -> str | None:
@@ -78,10 +70,7 @@ def what_it_reads(notebook, path: Path) -> str | None:
         files += sorted((PACKAGE / "panels").rglob("*.py"))
     if any("reads-chapters" in cell.metadata.get("tags", []) for cell in notebook.cells):
         files += sorted(other for other in path.parent.iterdir() if other.is_file() and other != path)
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
-    return digest.hexdigest() if files else None
+    return digest((file.name, file) for file in files) if files else None
 
 
 def _configure(app, config):

@@ -7,7 +7,6 @@ site in _build/html as it was. How pages look is the business of book.py, pages.
 import argparse
 import asyncio
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -23,7 +22,7 @@ sys.modules["rfc3987_syntax"] = None
 
 import nbformat  # noqa: E402
 import yaml  # noqa: E402
-from assets import PACKAGE, ROOT  # noqa: E402
+from assets import PACKAGE, ROOT, digest  # noqa: E402
 from book import STAMP, cache_path, what_it_reads  # noqa: E402
 from editions import EDITIONS  # noqa: E402
 from filelock import FileLock  # noqa: E402
@@ -123,10 +122,8 @@ async def run(path: Path, book: Path, cache, timeout: int, slots) -> str | None:
     if failure:
         keep_report(notebook, path, failure, book)
     else:
-        bundle = CacheBundleIn(
-            notebook, str(path), data={"execution_seconds": seconds, "megabytes": peak, "read": read}
-        )
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+        data = {"execution_seconds": seconds, "megabytes": peak, "read": read}
+        cache.cache_notebook_bundle(CacheBundleIn(notebook, str(path), data=data), check_validity=False, overwrite=True)
     memory = "" if peak is None else f"{peak} MB"
     verdict = "FAILED" if failure else "run"
     print(f"  {name:<40} {verdict:<7}{seconds:6.1f} s{memory:>9}", flush=True)
@@ -155,16 +152,13 @@ async def run_all(book: Path, timeout: int) -> list[str]:
 
 def digest_of_inputs(book: Path) -> str:
     """One hash over every file that can change the site: the book's own, and its makers."""
-    digest = hashlib.sha256()
+    inputs = [(name, ROOT / name) for name in PINS]
     for root in [book, PACKAGE, ROOT / "site"]:
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(f for f in folders if f not in NOT_INPUTS and not f.startswith("."))
-            for name in sorted(f for f in files if f not in NOT_INPUTS and not f.startswith(".")):
-                path = Path(folder, name)
-                digest.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
-    for path in (ROOT / name for name in PINS):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+            names = sorted(f for f in files if f not in NOT_INPUTS and not f.startswith("."))
+            inputs += [(Path(folder, name).relative_to(root), Path(folder, name)) for name in names]
+    return digest(inputs)
 
 
 def render(book: Path, edition: str, site: Path) -> bool:

@@ -3,7 +3,6 @@
 MathJax's typefaces have a tenth of their bytes left; fontTools cuts them.
 """
 
-import logging
 import re
 from base64 import b64encode
 from pathlib import Path
@@ -15,7 +14,7 @@ DRAWN = re.compile(r"(mjx-[^{}]*)::(?:before|after) *\{[^}]*?content: \"((?:[^\"
 INDEX = r"(?:_(?:\w|\{[^{}]*\}))?"
 SKIP = rf"(?<![\w\\])[xh]{INDEX}(?![\w(])"
 BRANCH = rf"(?:a(?:\\,| ) *)?F{INDEX}\((?:[^()]|\([^()]*\))*\)"
-ADDITION = re.compile(rf"(?P<skip>{SKIP}) \+ (?P<branch>{BRANCH})|(?P<first>{BRANCH}) \+ (?P<second>{SKIP})")
+ADDITION = re.compile(rf"({SKIP}) \+ ({BRANCH})|({BRANCH}) \+ ({SKIP})")
 CODE = re.compile(r"\\([0-9A-Fa-f]+) ?")
 
 
@@ -23,9 +22,8 @@ def painted(tex: str) -> str:
     """The TeX of a formula with one branch, added to what passes it by: both in their colours; any other as it is."""
 
     def paint(sum):
-        if sum["skip"]:
-            return f"\\class{{plusx-skip}}{{{sum['skip']}}} + \\class{{plusx-branch}}{{{sum['branch']}}}"
-        return f"\\class{{plusx-branch}}{{{sum['first']}}} + \\class{{plusx-skip}}{{{sum['second']}}}"
+        parts = zip(("skip", "branch", "branch", "skip"), sum.groups())
+        return " + ".join(rf"\class{{plusx-{kind}}}{{{part}}}" for kind, part in parts if part)
 
     return ADDITION.sub(paint, tex) if tex.count("F") == 1 else tex
 
@@ -52,13 +50,8 @@ def inlined(font: Path) -> str:
 
 def cut(css: str, static: Path) -> None:
     """Leave in each typeface beside the stylesheet what its formulas draw."""
-    logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
-    files, options = dict(FACE.findall(css)), subset.Options(flavor="woff", hinting=False, layout_features=[])
-    options.drop_tables += ["FFTM"]
+    files, options = dict(FACE.findall(css)), ["--flavor=woff", "--no-hinting", "--layout-features="]
     for face, drawn in characters(css).items():
         path = static / "mathjax" / files[face]
-        font = subset.load_font(path, options)
-        cutter = subset.Subsetter(options)
-        cutter.populate(text="".join(sorted(drawn)))
-        cutter.subset(font)
-        subset.save_font(font, path, options)
+        text = f"--text={''.join(sorted(drawn))}"
+        subset.main([str(path), text, f"--output-file={path}", "--drop-tables+=FFTM", *options])

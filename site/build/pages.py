@@ -26,29 +26,26 @@ from plusx.sphinx.markup import states_beside
 
 HERE = Path(__file__).parent
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
-# What Sphinx writes for a formula, and the TeX within it.
+# What Sphinx writes for a formula, and the TeX within it: after a round bracket inline, after a square one on display.
 MATHS = re.compile(r'<(span|div) class="[^"]*\bmath\b[^"]*"[^>]*>.*?</\1>', re.S)
-TEX = re.compile(r"\\\((?P<inline>.*?)\\\)|\\\[(?P<display>.*?)\\\]", re.S)
+TEX = re.compile(r"\\(?:(\()|\[)(.*?)\\(?(1)\)|\])", re.S)
 STYLE = re.compile(r'<link(?=[^>]*rel="stylesheet")[^>]*href="([^"?]*)[^>]*>\s*')
 IMPORT = re.compile(r'@import "([^"]+)";')
 URL = re.compile(r"""url\(["']?(?!data:)([^"')]+)["']?\)""")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-# How matplotlib writes a power of ten where it does not typeset mathematics.
-POWER = re.compile(r"\$\\mathdefault\{10\^\{([^}]*)\}\}\$")
-RAISED = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Edit(NamedTuple):
     """What others write, and what readers get in its place.
 
-    times: how often a page holds it, or a function of the page that tells; None for at least once.
+    times: how often a page holds it, or a pattern as frequent, or a function that tells; None for at least once.
     on: the names of the files that hold it at all.
     """
 
     name: str
     what: str
     put: str | Callable[[re.Match], str] = ""
-    times: int | Callable[[str], int] | None = 1
+    times: int | str | Callable[[str], int] | None = 1
     on: str = r".*\.html"
 
 
@@ -61,6 +58,8 @@ def edit(text: str, file: str, edits: list[Edit]) -> str:
         if not re.fullmatch(on, file):
             continue
         expected = times(text) if callable(times) else times
+        if isinstance(times, str):
+            expected = len(re.findall(times, text))
         text, found = re.subn(what, put, text, flags=re.S)
         if found != expected and (expected is not None or not found):
             wanted = "at least 1" if expected is None else expected
@@ -88,7 +87,6 @@ def mend(outdir: Path, base: str, looks: list[Path], tell: Callable[[str, dict],
     options = (outdir / "_static" / "documentation_options.js").read_text(encoding="utf8")
     inline = SETTINGS._replace(put=lambda _: f"<script>{options}</script>")
     for path, html in pages.items():
-        html = POWER.sub(lambda power: f"10{power[1].translate(RAISED)}", html)
         unused = [scripts for use, scripts in UNUSED.items() if not re.search(use, html)]
         pages[path] = _put_states_beside(path, edit(html, path.name, [inline, *SCRIPTS, *unused]), outdir)
     tell("pages-mended", pages)
@@ -131,14 +129,6 @@ def _measured(block: re.Match) -> str:
     return f'<pre{focus} style="--lines:{len(lines)}">{block[1]}</pre>'
 
 
-def _without_paragraphs(summary: re.Match) -> str:
-    return summary[1] + summary[2].replace("<p ", "<span ").replace("</p>", "</span>")
-
-
-def _as_often_as(other: str) -> Callable[[str], int]:
-    return lambda html: len(re.findall(other, html))
-
-
 DOCUMENT = r"(?!genindex|search).*\.html"  # a page that has a source
 FOLDED = r'<details class="[^"]*\bhide\b'  # myst-nb's cells that are folded
 
@@ -149,11 +139,11 @@ THEMES = [
         "icons drawn",
         r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>',
         _draw_icon,
-        times=_as_often_as(r'class="[^"]*\bfa-'),
+        times=r'class="[^"]*\bfa-',
     ),
     # label-content-name-mismatch: the text inside is label enough.
     Edit("name of the search", r'(search-button-field[^>]*) title="Search" aria-label="Search"', r"\1", times=3),
-    Edit("name of a fold", '<summary aria-label="Toggle hidden content">', "<summary>", times=_as_often_as(FOLDED)),
+    Edit("name of a fold", '<summary aria-label="Toggle hidden content">', "<summary>", times=FOLDED),
     # The header that book.css hides: the theme's scripts would take its buttons for those above the page.
     Edit("header that is hidden", r'(<header id="pst-header"[^>]*>).*?(?=</header>)', r"\1"),
     # Fifty tab stops lie before it, most of them chapters.
@@ -168,7 +158,7 @@ THEMES = [
         "tooltip of a menu",
         r'(<button class="sidebar-toggle [^>]*?) data-bs-placement="\w+" data-bs-toggle="tooltip"',
         r"\1",
-        times=_as_often_as('<button class="sidebar-toggle '),
+        times='<button class="sidebar-toggle ',
     ),
     # A script in the head takes the reader's; "auto" has no colours of its own, so a page without scripts had none.
     Edit("light without scripts", r'(<html [^>]*data-theme=)"auto"', r'\1"light"'),
@@ -177,22 +167,22 @@ THEMES = [
     Edit("theme's viewport", r'\s*<meta name="viewport"[^>]*initial-scale=1"/>'),
     Edit("title of the first page", r"<title>([^<]+) &#8212; \1</title>", r"<title>\1</title>", on="index.html"),
     Edit("title of the search", "<title>Search - ", "<title>Search &#8212; ", on="search.html"),
-    Edit("lines of code", r"<pre>(.*?)</pre>", _measured, times=_as_often_as(r"<pre\b")),
+    Edit("lines of code", r"<pre>(.*?)</pre>", _measured, times=r"<pre\b"),
     # A summary holds no paragraph, and an id is a page's only one.
     Edit(
         "paragraphs in a fold's name",
         r"(<summary>\s*)((?:<p\b.*?</p>\s*)+)(?=</summary>)",
-        _without_paragraphs,
-        times=_as_often_as(FOLDED),
+        lambda summary: summary[0].replace("<p ", "<span ").replace("</p>", "</span>"),
+        times=FOLDED,
     ),
     Edit(
         "id of an exercise's text",
         r'<section id="(?:exercise|solution)-content">',
         "<section>",
-        times=_as_often_as('class="(?:exercise|solution) '),
+        times='class="(?:exercise|solution) ',
     ),
     # aria-required-children: in a list, an item's role is listitem.
-    Edit("role of a reference", ' role="doc-biblioentry"', ' role="listitem"', times=_as_often_as('class="citation"')),
+    Edit("role of a reference", ' role="doc-biblioentry"', ' role="listitem"', times='class="citation"'),
     # region: all content belongs to a landmark.
     Edit(
         "landmark of the contents",
@@ -323,17 +313,16 @@ def _join_styles(pages: dict, outdir: Path, looks: list[Path]) -> None:
 
 def _typeset(pages: dict, static: Path) -> None:
     """Put drawn formulas in place of TeX: 260 kB of MathJax less to load, and maths with scripts off."""
-    found = {}  # (TeX, display) -> the page that has it
+    found = {}  # (TeX, display) -> nothing yet
 
     def each_formula(html, put):
-        return MATHS.sub(lambda maths: TEX.sub(lambda tex: put(_formula(tex)), maths[0]), html)
+        def within(maths):
+            return TEX.sub(lambda tex: put((unescape(tex[2]).strip(), not tex[1])), maths[0])
 
-    def _formula(tex):
-        display = tex["display"] is not None
-        return unescape(tex["display"] if display else tex["inline"]).strip(), display
+        return MATHS.sub(within, html)
 
-    for page, html in pages.items():
-        each_formula(html, lambda formula, page=page: str(found.setdefault(formula, page)))
+    for html in pages.values():
+        each_formula(html, lambda formula: found.setdefault(formula, ""))
     request = {"fonts": "mathjax", "formulas": [(*each, formulas.painted(each[0])) for each in found]}
     answer = json.loads(_node("typeset.js", request, "MathJax cannot typeset a formula"))
     drawn = dict(zip(found, answer["html"]))

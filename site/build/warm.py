@@ -10,9 +10,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import EntryPoint
 
+import psutil
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 # The optimisers of torch import its compiler when the first is made.
@@ -20,34 +20,17 @@ IMPORTED = ["ipykernel.kernelapp", "torch", "torch._dynamo", "matplotlib.figure"
 IMPORTED += ["plusx.show", "plusx.nets.switched"]
 
 
-class Forked:
+class Forked(psutil.Process):
     """What a provisioner asks of `subprocess.Popen`, of a process that is another's child."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, pid):
-        self.pid = pid
-
     def poll(self):
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return 0
-        return None
-
-    def wait(self):
-        while self.poll() is None:
-            time.sleep(0.01)
-        return 0
+        return None if self.is_running() else 0
 
     def send_signal(self, number):
-        os.kill(self.pid, number)
-
-    def kill(self):
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self):
-        self.send_signal(signal.SIGTERM)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            super().send_signal(number)
 
 
 class Warm(LocalProvisioner):

@@ -65,12 +65,10 @@ def bring(app, pages: dict, outdir: Path) -> None:
 
 
 def _equip(app, pagename, templatename, context, doctree):
-    if STEP.search(context.get("body") or ""):
+    body = context.get("body") or ""
+    if STEP.search(body):
         load(app, "explore.js", "essay.js")
-    if PLACE in (context.get("body") or ""):
-        load(app, "race.js")
-    if HERO in (context.get("body") or ""):
-        load(app, "writer.js")
+    load(app, *(script for place, script in ((PLACE, "race.js"), (HERO, "writer.js")) if place in body))
 
 
 CARRIED = [Path(__file__).with_name("race.js")]

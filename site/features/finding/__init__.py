@@ -36,12 +36,9 @@ def index_sections(app, pages: dict, outdir: Path) -> None:
                 for name, title, said in TERM.findall(article)
             ]
             continue
-        heads = list(SECTION.finditer(article))
-        ends = [head.start() for head in heads[1:]] + [len(article)]
-        chapter = written(heads[0][2]) if heads else ""
-        for head, end in zip(heads, ends):
-            text = article[head.end() : end]
-            found.append((f"{address}#{head[1]}", 0, written(head[2]), chapter, written(text)[:WORDS]))
+        _, *parts = SECTION.split(article)  # of each section its id, its title and what it says
+        for name, title, said in zip(parts[::3], parts[1::3], parts[2::3]):
+            found.append((f"{address}#{name}", 0, written(title), written(parts[1]), written(said)[:WORDS]))
     script = f"(globalThis.plusx ??= {{}}).sections = {json.dumps(found, ensure_ascii=False, separators=(',', ':'))};\n"
     (outdir / "_static" / "plusx" / "sections.js").write_text(script, encoding="utf8")
 

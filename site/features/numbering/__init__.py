@@ -23,33 +23,34 @@ GOALS = r"<p>((?:(?!</?p>).)*?)After this chapter you can</p>\s*(<([ou])l\b.*?</
 def number_chapters(app, pages: dict, outdir: Path) -> None:
     """In the texts of all pages. ExtensionError: a chapter has no card, no place for its number, or no goals."""
     cards = {name: said for name, *said in CARD.findall(pages[outdir / "index.html"])}  # minutes and question
+
+    def with_question(match):
+        _, question = cards.get(match[2].rsplit("/", 1)[-1], ("", ""))
+        asked = f'\n        <p class="px-asks">{question}</p>' if question else ""
+        return f"{match[1]}{_number(match[2])}{match[3]}{asked}"
+
     for path, html in pages.items():
-        own = path.name
-
-        def number(address, own=own):
-            found = re.match(r"(\d+)-", (own if address == "#" else address).rsplit("/", 1)[-1])
-            return f"{int(found[1])}. " if found else ""
-
-        def with_question(match, number=number):
-            _, question = cards.get(match[2].rsplit("/", 1)[-1], ("", ""))
-            asked = f'\n        <p class="px-asks">{question}</p>' if question else ""
-            return f"{match[1]}{number(match[2])}{match[3]}{asked}"
-
-        html = SIDEBAR.sub(lambda match: match[1] + number(match[2]), html)
+        own, number = path.name, _number(path.name)
+        html = SIDEBAR.sub(lambda match, own=number: match[1] + (own if match[2] == "#" else _number(match[2])), html)
         html = NEIGHBOUR.sub(with_question, html)
-        if number("#") and path.parent.name == "chapters":
+        if number and path.parent.name == "chapters":
             if own not in cards:
                 raise ExtensionError(f"numbering: index.md has no card of {own}, with its minutes and its question.")
             takes = f"{cards[own][0]} minutes, and as much again with the exercises"
             edits = [
-                Edit("number in the window", "<title>", rf"\g<0>{number('#')}"),
-                Edit("number and minutes", HEADING, rf'\g<1>{number("#")}\g<2>\n<p class="px-minutes">{takes}</p>'),
+                Edit("number in the window", "<title>", rf"\g<0>{number}"),
+                Edit("number and minutes", HEADING, rf'\g<1>{number}\g<2>\n<p class="px-minutes">{takes}</p>'),
                 Edit("goals folded", GOALS, _fold),
             ]
             html = edit(html, own, edits)
         else:
             html = re.sub(GOALS, _fold, html, flags=re.S)
         pages[path] = html
+
+
+def _number(address) -> str:
+    found = re.match(r"(\d+)-", address.rsplit("/", 1)[-1])
+    return f"{int(found[1])}. " if found else ""
 
 
 def _fold(goals) -> str:

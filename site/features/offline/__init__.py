@@ -1,11 +1,12 @@
 """The book kept on a reader's device: the list of files that offline-worker.js keeps, and the manifest of the app."""
 
-import hashlib
 import json
 import re
 import shutil
 from pathlib import Path
 from urllib.parse import quote
+
+from assets import digest
 
 HERE = Path(__file__).parent
 OFFER = re.compile(r'(<div class="px-offline" data-megabytes=")\d*"')
@@ -24,12 +25,9 @@ def offer_to_keep(site: Path) -> None:
     megabytes = round(sum(path.stat().st_size for path in files) / 1e6)
     first.write_text(OFFER.sub(rf'\g<1>{megabytes}"', html), encoding="utf8")
     names = [path.relative_to(site).as_posix() for path in files]
-    digest = hashlib.sha256()
-    for name, path in zip(names, files):
-        digest.update(f"\0{name}\0".encode() + path.read_bytes())
-    settings = {"edition": digest.hexdigest()[:16], "files": ["./", *map(quote, names)]}
-    lines = [f"const {name} = {json.dumps(value)};\n" for name, value in settings.items()]
-    worker.write_text("".join(lines) + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")
+    listed = json.dumps(["./", *map(quote, names)])
+    settings = f'const edition = "{digest(zip(names, files))[:16]}";\nconst files = {listed};\n'
+    worker.write_text(settings + (HERE / WORKER).read_text(encoding="utf8"), encoding="utf8")
 
 
 def _finish(app, exception):

@@ -35,7 +35,7 @@ def tabulate(app, pages: dict[Path, str], outdir: Path) -> None:
     for path, html in pages.items():
         pages[path] = PLACE.sub(lambda empty, path=path: empty[0] + TABLE.format(rows=_rows(path, pages)), html)
     for path, html in pages.items():
-        pages[path] = BOX.sub(_named, html)
+        pages[path] = BOX.sub(lambda box: box[0].replace('"px-choices"', f'"px-choices" id="{box[3]}"'), html)
 
 
 def _rows(place: Path, pages: dict[Path, str]) -> str:
@@ -48,10 +48,6 @@ def _rows(place: Path, pages: dict[Path, str]) -> str:
         for box in BOX.finditer(found.get(path, ""))
         if box[1].startswith(PREDICT)
     )
-
-
-def _named(box: re.Match) -> str:
-    return box[0].replace('"px-choices"', f'"px-choices" id="{box[3]}"')
 
 
 def _row(href: str, title: str, box: re.Match) -> str:

@@ -20,7 +20,7 @@ WIDE = "full-width"  # the theme folds the page's contents beside what has this 
 
 def holds_explorer(node, also_drawn=True) -> bool:
     """Whether a node is a cell that shows an explorer; also_drawn: or one that is drawn, over all the width."""
-    if node.get("nb_element") != "cell_code":
+    if not isinstance(node, nodes.Element) or node.get("nb_element") != "cell_code":
         return False
     explorers = [each for raw in node.findall(nodes.raw) for each in found_in(raw.astext(), "explore")]
     return any(also_drawn or "data-drawn" not in each for each in explorers)
@@ -28,8 +28,8 @@ def holds_explorer(node, also_drawn=True) -> bool:
 
 def _lead_in(section) -> None:
     """Wrap the first words of a page whose picture is drawn: side by side they leave room for it on a first screen."""
-    shows = (child for child in section.children if isinstance(child, nodes.Element) and holds_explorer(child))
-    if (first := next(shows, None)) is None or holds_explorer(first, False):
+    first = next(filter(holds_explorer, section.children), None)
+    if first is None or holds_explorer(first, False):
         return
     words = list(takewhile(lambda child: isinstance(child, TEXT), section.children[1:]))
     section.children[1 : 1 + len(words)] = []
@@ -41,9 +41,7 @@ def _lead_in(section) -> None:
 def _put_on_stage(section) -> None:
     """Wrap each explorer of a section and the text that speaks of it, where there is enough."""
     children = section.children
-    cells = [i for i, child in enumerate(children) if isinstance(child, nodes.Element) and holds_explorer(child, False)]
-    if not cells:
-        return
+    cells = [i for i, child in enumerate(children) if holds_explorer(child, False)]
     subsections = [i for i, child in enumerate(children) if isinstance(child, nodes.section)]
     end = min(subsections, default=len(children))
     asked = _predictions(children)

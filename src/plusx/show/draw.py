@@ -75,11 +75,8 @@ def heatmap(x, y, z, name, low, high, text=None, **look):
     dark = np.asarray(z, float) < low + 0.6 * (high - low)
     across, down = (axis.ravel() for axis in np.meshgrid(np.asarray(x, float), np.asarray(y, float)))
     cells = np.array(text, object)
-    return [grid] + [
-        trace
-        for colour, here in (("#ffffff", dark), ("#000000", ~dark))
-        for trace in words(across, down, np.where(here, cells, "").ravel().tolist(), colour)
-    ]
+    white, black = (np.where(here, cells, "").ravel().tolist() for here in (dark, ~dark))
+    return [grid, *words(across, down, white, "#ffffff"), *words(across, down, black, "#000000")]
 
 
 def hline(y, colour="muted", dash="solid", width=1, says=""):

@@ -26,8 +26,7 @@ def threads(heights, title, span, names=None, what="height", ends=("", ""), size
     step = 2.0 ** math.floor(math.log2((span[1] - span[0]) / size))  # a pixel at most, and short in binary
     rounded = (heights / step).round() * step
     names = [f"{each:.2g}" for each in heights[0].tolist()] if names is None else list(names)
-    layers = list(range(len(heights)))
-    return _figure("threads", title, rounded.T, layers, names, what, span, size, wire, ends) | dict(named=named)
+    return _figure("threads", title, rounded.T, names, what, span, size, ends, wire) | dict(named=named)
 
 
 def river(sizes, title, span, names=("size",), what="log₁₀ of the size", ends=("", ""), size=260, **wire):
@@ -41,7 +40,7 @@ def river(sizes, title, span, names=("size",), what="log₁₀ of the size", end
     if len(logs) != len(names):
         raise ValueError(f"river: came {len(logs)} rivers and {len(names)} names; give as many.")
     rounded = (logs.clamp(min=1e-300).log10() * 128).round() / 128
-    return _figure("river", title, rounded, list(range(logs.shape[1])), list(names), what, span, size, wire, ends)
+    return _figure("river", title, rounded, list(names), what, span, size, ends, wire)
 
 
 def carpet(grid, title, span, told, what, ends=("", ""), size=320):
@@ -53,9 +52,8 @@ def carpet(grid, title, span, told, what, ends=("", ""), size=320):
     """
     low, high = span
     rows = (_numbers("carpet", grid, "(layers + 1, inputs)", 2).clamp(low, high) * 32).round() / 32
-    layers, inputs = map(list, map(range, rows.shape))
-    figure = _figure("carpet", title, rows, inputs, layers, what, span, size, {}, ends)
-    return _told(figure, told, what)
+    layers = list(range(len(rows)))
+    return _told(_figure("carpet", title, rows, layers, what, span, size, ends, axes=("layer", what)), told)
 
 
 def fold(sheets, title, span, told, ends=("", ""), size=180):
@@ -67,10 +65,9 @@ def fold(sheets, title, span, told, ends=("", ""), size=180):
     sheets = _numbers("fold", sheets, "(layers + 1, n, n, 2)", 4).clamp(-span, span)
     lines = torch.cat([sheets, sheets.transpose(1, 2)], 1)  # along rows, then along columns
     rows = (lines.flatten(0, 1).flatten(1) / span * 128).round() / 128 * span
-    layers, numbers = map(list, map(range, (len(sheets), rows.shape[1])))
     names = [f"line {at}" for at in range(len(rows))]
-    figure = _figure("fold", title, rows, numbers, names, "place", (-span, span), size, {}, ends)
-    return _told(figure | dict(columns=len(layers)), told, told[0])
+    figure = _figure("fold", title, rows, names, "place", (-span, span), size, ends, axes=("layer", told[0]))
+    return _told(figure, told) | dict(columns=len(sheets))
 
 
 def dots(places, taken, title, span, names, ends=("", ""), size=420):
@@ -84,17 +81,14 @@ def dots(places, taken, title, span, names, ends=("", ""), size=420):
         came = f"places {tuple(places.shape)}, shares {tuple(taken.shape)} and {len(names)} names"
         raise ValueError(f"dots: came {came}; expected (inputs, 2), (inputs, inputs) and a name for each input.")
     grid = torch.cat([(places / span * 256).round() / 256 * span, (taken * 256).round() / 256], 1)
-    columns = ["place across", "place up", *(f"takes of {name}" for name in _distinct(names))]
-    figure = _figure("dots", title, grid, columns, _distinct(names), "", (-span, span), size, {}, ends)
-    figure["layout"] |= dict(xaxis=dict(title=dict(text="what")), yaxis=dict(title=dict(text="input")))
-    return figure
+    names = _distinct(list(names))
+    columns = ["place across", "place up", *(f"takes of {name}" for name in names)]
+    return _figure("dots", title, grid, names, "", (-span, span), size, ends, columns=columns, axes=("what", "input"))
 
 
 def _distinct(names):
     """Names of which none comes twice: a second "the" is "the (2)"."""
-    return [
-        f"{name} ({list(names[:i]).count(name) + 1})" if name in names[:i] else name for i, name in enumerate(names)
-    ]
+    return [f"{name} ({names[:i].count(name) + 1})" if name in names[:i] else name for i, name in enumerate(names)]
 
 
 def waterfall(steps, title, span, names, says, what, ends=("", ""), size=300):
@@ -108,10 +102,9 @@ def waterfall(steps, title, span, names, says, what, ends=("", ""), size=300):
     if not len(steps) == len(names) == len(says):
         raise ValueError(f"waterfall: came {len(steps)} steps, {len(names)} names and {len(says)} words; give as many.")
     sums = (steps.cumsum(0) * 256).round() / 256
-    figure = _figure("waterfall", title, sums[None], list(names), [what], what, span, size, {}, ends)
-    read = dict(x=list(names), y=list(says), name="read off by then")
-    figure["layout"] |= dict(xaxis=dict(title=dict(text="part")), yaxis=dict(title=dict(text="")))
-    figure["data"] += [dict(x=list(names), y=steps.numpy(), name="adds"), read]
+    names, says = list(names), list(says)
+    figure = _figure("waterfall", title, sums[None], [what], what, span, size, ends, columns=names, axes=("part", ""))
+    figure["data"] += [dict(x=names, y=steps.numpy(), name="adds"), dict(x=names, y=says, name="read off by then")]
     return figure | dict(marks=[*zip(names, says)])
 
 
@@ -125,26 +118,21 @@ def _numbers(kind, values, shape, sides):
     return values
 
 
-def _told(figure, told, what):
+def _told(figure, told):
     """The figure, and in its table one number for each layer in place of all that is drawn."""
     name, numbers = told
     figure["data"][0]["hoverinfo"] = "skip"
     figure["data"].append(dict(x=list(range(len(numbers))), y=np.asarray(numbers), name=name))
-    figure["layout"]["yaxis"]["title"]["text"] = what
     return figure
 
 
-def _figure(kind, title, grid, layers, names, what, span, size, wire, ends):
-    axes = dict(xaxis=dict(title=dict(text="layer")), yaxis=dict(title=dict(text="input")))
-    data = dict(type="heatmap", x=layers, y=names, z=np.asarray(grid), colorbar=dict(title=dict(text=what)))
-    return dict(
-        drawn=kind,
-        data=[data],
-        layout=dict(title=title, height=size, **axes),
-        span=list(span),
-        wire=wire,
-        ends=list(ends),
-    )
+def _figure(kind, title, grid, rows, what, span, size, ends, wire=None, columns=None, axes=("layer", "input")):
+    """As `plusx.explore` takes it. rows, columns: the names of the grid's; columns without names are numbered."""
+    columns = list(range(grid.shape[1])) if columns is None else columns
+    data = dict(type="heatmap", x=columns, y=rows, z=np.asarray(grid), colorbar=dict(title=dict(text=what)))
+    across, down = (dict(title=dict(text=text)) for text in axes)
+    layout = dict(title=title, height=size, xaxis=across, yaxis=down)
+    return dict(drawn=kind, data=[data], layout=layout, span=list(span), wire=wire or {}, ends=list(ends))
 
 
 def along(states, direction=None):

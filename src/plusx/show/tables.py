@@ -76,22 +76,16 @@ class Table:
         looks = ["" if right else ' style="text-align: left"' for right in self._right()]
 
         def row(tags, cells):
-            marked = (
-                f"<{tag}{look}>{html.escape(cell)}</{tag.split()[0]}>" for tag, look, cell in zip(tags, looks, cells)
-            )
-            return f"<tr>{''.join(marked)}</tr>\n"
+            parts = zip(tags, looks, map(html.escape, cells))
+            return f"<tr>{''.join(f'<{tag}{look}>{cell}</{tag[:2]}>' for tag, look, cell in parts)}</tr>\n"
 
         head = ['th scope="col"' if heading else "td" for heading in self.columns]
         body = ['th scope="row"'] + ["td"] * (len(self.columns) - 1)
         whole = f'th scope="rowgroup" colspan="{len(self.columns)}" style="text-align: left"'
-        groups = "".join(
-            "<tbody>"
-            + (f"<tr><{whole}>{html.escape(name)}</th></tr>\n" if name else "")
-            + "".join(row(body, cells) for cells in rows)
-            + "</tbody>"
-            for name, rows in self.groups
-            if name or rows
-        )
+        groups = ""
+        for name, rows in self.groups:
+            named = f"<tr><{whole}>{html.escape(name)}</th></tr>\n" if name else ""
+            groups += f"<tbody>{named}{''.join(row(body, cells) for cells in rows)}</tbody>" if name or rows else ""
         # The theme lets what has its class scroll in its own box.
         return (
             '<div class="px-measured pst-scrollable-table-container"><table>'
@@ -101,8 +95,6 @@ class Table:
 
     def _right(self) -> list[bool]:
         """Of each column, whether it stands on the right: it has digits, and no cell of more than one word."""
-        rows = [row for _, rows in self.groups for row in rows]
-        return [
-            any(char.isdigit() for cell in column for char in cell) and not any(" " in cell for cell in column)
-            for column in zip(*rows)
-        ] or [False] * len(self.columns)
+        columns = ["".join(column) for column in zip(*(row for _, rows in self.groups for row in rows))]
+        right = [any(map(str.isdigit, each)) and " " not in each for each in columns]
+        return right or [False] * len(self.columns)

@@ -8,11 +8,12 @@ import math
 import platform
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import torch
 
+from ..explore import explore
 from ..explore.states import grids
 from ..measure import switches
 from ..measure.asked import as_found, watched
@@ -99,7 +100,8 @@ class Xray:
 
     def show(self, name="your_net"):
         """Display an explorer for each stage. name: the first one's, by which links know it."""
-        page.show(self, name)
+        for function in page.functions(self, name):
+            explore(page.ROOM, cut=list(self.says))(function)
 
     def _ipython_display_(self):
         print(self)
@@ -157,15 +159,11 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
     if weights.is_meta:
         raise ValueError("xray: the model is on the device meta, where numbers are not; put it on another.")
     given, named = ((), dict(inputs)) if hasattr(inputs, "keys") else (tuple(inputs), {})
-    ids = named.get("input_ids", given[0] if given else None)
+    ids, run = named.get("input_ids", given[0] if given else None), partial(model, *given, **named)
     with as_found(model):
         gates = switches(model, *given, **named)
         with torch.no_grad():
-            question = _Question(model, model(*given, **named), ids, loss, says)
-
-        def run():
-            return model(*given, **named)
-
+            question = _Question(model, run(), ids, loss, says)
         draw = _Drawn()
         _, answers = watched(gates, lambda: question.slope(run()), draw.look, draw.before)
         cuts = [(at, kind) for at in range(len(gates.places)) for kind in CUTS]
@@ -181,10 +179,8 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
             found, _ = losses(gates, lambda: question.numbers(run()), alike, megabytes=megabytes)
             means[[at for at, _ in alike]] = found[:, 0] - question.whole[0]
     asked = answers | draw.asked | {"no skip": costs[:, 0], "no branch": costs[:, 1], "mean branch": means}
-    tensors = [
-        (name, each) for name, each in [*(("", each) for each in given), *named.items()] if torch.is_tensor(each)
-    ]
-    shapes = ", ".join(f"{name} {tuple(each.shape)}".strip() for name, each in tensors)
+    shapes = [f"{tuple(each.shape)}" for each in given if torch.is_tensor(each)]
+    shapes += [f"{name} {tuple(each.shape)}" for name, each in named.items() if torch.is_tensor(each)]
     count = sum(p.numel() for p in model.parameters())
     kinds = ", ".join(dict.fromkeys(f"{len(s.names)} {s.what}s" for s in draw.stages))
     made = [
@@ -197,8 +193,8 @@ def xray(model, inputs, loss=None, names=None, says=None, megabytes=128):
     told = [each for each in gates.told if not each[2].startswith(rules.USUAL)]
     unseen = list(dict.fromkeys(f"{line} in {module or 'the model'} ({why})" for module, line, why in told))
     return Xray(
-        f"{type(model).__name__}, {count:,} weights", shapes, question.measure, question.whole[0].item(), gates.places,
-        {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
+        f"{type(model).__name__}, {count:,} weights", ", ".join(shapes), question.measure, question.whole[0].item(),
+        gates.places, {name: torch.as_tensor(each).tolist() for name, each in asked.items()}, draw.stages,
         {_name_of(cut): question.words(each) for cut, each in zip([None, *cuts], [question.whole, *numbers])}, made,
         unseen, draw.start, draw.giants, draw.begun, "several" if draw.jumps else "one",
     )  # fmt: skip
@@ -208,22 +204,17 @@ class _Question:
     """What a run is asked: numbers(output) is its loss and what it says, so much that all fits into one tensor."""
 
     def __init__(self, model, output, ids, loss, says):
-        self.ids, self.loss, self.says, self.labels = ids, loss, says, None
-        first = _first(output)
-        self.reference = first.detach().double()
+        self.ids, self.loss, self.says = ids, loss, says
+        self.reference = _first(output).detach().double()
         logits = getattr(output, "logits", None)
         writes = getattr(model, "can_generate", bool)() and logits is not None and logits.shape[:2] == ids.shape
+        self.measure = rules.MOVED if loss is None else "the loss"
         if loss is None and getattr(output, "loss", None) is not None:
             self.loss, self.measure = (lambda output: output.loss), "its own loss"
         elif loss is None and writes and ids.shape[1] > 1:
             self.loss, self.measure = self._next, "nats for each next token"
-        elif loss is None:
-            self.measure = rules.MOVED
-        else:
-            self.measure = "the loss"
         self.choices = writes or (logits is not None and logits.ndim == 2 and logits.shape[1] > 1)
-        if self.choices and not writes:
-            self.labels = getattr(getattr(model, "config", None), "id2label", None)
+        self.labels = {} if writes else getattr(getattr(model, "config", None), "id2label", None) or {}
         self.whole = self.numbers(output).detach().double().cpu()
 
     def _next(self, output):
@@ -248,7 +239,7 @@ class _Question:
 
     def words(self, numbers):
         shares, which = numbers[1:].chunk(2) if len(numbers) > 1 else ((), ())
-        name = self.says or (lambda at: (self.labels or {}).get(at, at))
+        name = self.says or (lambda at: self.labels.get(at, at))
         return [(str(name(int(at))), float(share)) for share, at in zip(shares, which)]
 
 
@@ -315,10 +306,10 @@ def _cosine(a, b):
 
 def _giant(state):
     """The largest number of a state, the same beside the median of those that are not 0, and where it stands."""
-    place = torch.unravel_index(state.abs().argmax(), state.shape)
-    others = state.abs()[state != 0].median().item() if state.any() else 1.0
-    largest = state.abs().max().item()
-    return largest, largest / others, [each.item() for each in place]
+    sizes = state.abs()
+    others = sizes[sizes != 0].median().item() if state.any() else 1.0
+    place = torch.unravel_index(sizes.argmax(), sizes.shape)
+    return sizes.max().item(), sizes.max().item() / others, [each.item() for each in place]
 
 
 def _rows(state):

@@ -67,10 +67,8 @@ document.getElementById("copy").onclick = () => {
 
 def functions(x, name):
     """One for each stage: a cut -> the figure of its threads."""
-    return [
-        _asking(lambda cut="none", stage=stage: _figure(x, stage, cut), name + f"_stage_{at + 1}" * (at > 0))
-        for at, stage in enumerate(x.stages)
-    ]
+    names = [name, *(f"{name}_stage_{at}" for at in range(2, 1 + len(x.stages)))]
+    return [_asking(lambda cut="none", each=each: _figure(x, each, cut), own) for each, own in zip(x.stages, names)]
 
 
 def _asking(function, name):
@@ -106,12 +104,6 @@ def title(x, cut):
     else:
         did = f"{rules.number(abs(cost))} {'more' if cost > 0 else 'less'}: {x.measure}"
     return f"Without {cut} {did}.{says}"
-
-
-def show(x, name):
-    """An explorer for each stage."""
-    for function in functions(x, name):
-        explore.explore(ROOM, cut=list(x.says))(function)
 
 
 def show_both(nets, name):

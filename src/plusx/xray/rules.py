@@ -4,6 +4,7 @@ Here lives what is said in words; no rule knows what net it speaks of.
 """
 
 import math
+from itertools import groupby
 
 import numpy as np
 
@@ -52,13 +53,10 @@ def middle(values):
 
 def several(ats):
     """Numbers of additions, runs of neighbours in short: 3 to 7, 9."""
-    runs = []
-    for at in ats:
-        if runs and runs[-1][1] == at - 1:
-            runs[-1][1] = at
-        else:
-            runs.append([at, at])
-    return ", ".join(f"{a + 1}" if a == b else f"{a + 1}{' and ' if b == a + 1 else ' to '}{b + 1}" for a, b in runs)
+    runs = [[at + 1 for _, at in run] for _, run in groupby(enumerate(ats), lambda each: each[1] - each[0])]
+    return ", ".join(
+        f"{run[0]}{' and ' if len(run) == 2 else ' to '}{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs
+    )
 
 
 def dearest_skip(x):
