@@ -15,14 +15,14 @@ PACKAGE = ROOT / "src" / "plusx"
 BUILT = {
     "explore/built/explore.js": ("explore/js/page.js", "iife"),
     "explore/built/explore-widget.js": ("explore/js/widget.js", "esm"),
-    "panels/built/lanes.js": ("panels/lanes/js/page.js", "iife"),
-    "panels/built/lanes-widget.js": ("panels/lanes/js/widget.js", "esm"),
+    "panels/built/lanes.js": ("panels/lanes/js/lanes.js", "iife"),
+    "panels/built/lanes-widget.js": ("panels/lanes/js/lanes.js", "esm"),
     "panels/built/lanes-worker.js": ("panels/lanes/js/worker.js", "esm"),
-    "panels/built/playground.js": ("panels/playground/js/page.js", "iife"),
-    "panels/built/playground-widget.js": ("panels/playground/js/widget.js", "esm"),
+    "panels/built/playground.js": ("panels/playground/js/playground.js", "iife"),
+    "panels/built/playground-widget.js": ("panels/playground/js/playground.js", "esm"),
     "panels/built/playground-worker.js": ("panels/playground/js/worker.js", "esm"),
-    "panels/built/writer.js": ("panels/writer/js/page.js", "iife"),
-    "panels/built/writer-widget.js": ("panels/writer/js/widget.js", "esm"),
+    "panels/built/writer.js": ("panels/writer/js/writer.js", "iife"),
+    "panels/built/writer-widget.js": ("panels/writer/js/writer.js", "esm"),
     "panels/built/writer-worker.js": ("panels/writer/js/worker.js", "esm"),
 }
 

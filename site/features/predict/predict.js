@@ -26,13 +26,6 @@ function keep(name, prediction) {
   } catch {}
 }
 
-function forget() {
-  kept = {};
-  try {
-    localStorage.removeItem(KEY);
-  } catch {}
-}
-
 /** A choice without the reason that it gives after a colon. */
 const answer = (words) => `“${words.split(": ")[0]}”`;
 
@@ -51,7 +44,7 @@ function choices(box) {
   const name = all[0].details.getAttribute("name");
   const measured = all.filter(({ details }) => details.matches(right)); // none in a self-check
   const guess = all.find(({ details }) => "guessed" in details.dataset); // a language model's, on one page
-  const words = make("span", { role: "status" });
+  const words = make("span", { role: "status", tabindex: -1 });
   const button = make("button", { type: "button" }, "What was measured?");
   const told = make("p", { class: "px-told", hidden: true }, words, " ", button);
   if (measured.length) box.append(told);
@@ -87,7 +80,6 @@ function choices(box) {
   });
   button.addEventListener("click", () => {
     seen = true;
-    words.tabIndex = -1;
     words.focus(); // which the button's going would lose
     show();
   });
@@ -115,15 +107,12 @@ function table(place) {
   const told = make("p", { role: "status", tabindex: -1 });
   list.after(button, told);
 
-  /** Whether the row is of a prediction that was made. */
-  function fill(row) {
-    const words = [...row.cells[1].children];
-    for (const each of words) each.hidden = each.textContent !== kept[row.dataset.box];
-    return words.some((each) => !each.hidden);
-  }
-
   function show() {
-    for (const row of rows) row.hidden = !fill(row);
+    for (const row of rows) {
+      const words = [...row.cells[1].children];
+      for (const each of words) each.hidden = each.textContent !== kept[row.dataset.box];
+      row.hidden = words.every((each) => each.hidden); // no prediction was made
+    }
     const count = rows.filter((row) => !row.hidden).length;
     empty.hidden = count > 0;
     list.hidden = button.hidden = count === 0;
@@ -132,7 +121,10 @@ function table(place) {
 
   button.addEventListener("click", () => {
     if (!confirm(`${button.textContent}?`)) return;
-    forget();
+    kept = {};
+    try {
+      localStorage.removeItem(KEY);
+    } catch {}
     told.textContent = "All predictions are forgotten.";
     told.focus();
     show();

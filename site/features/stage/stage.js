@@ -14,9 +14,8 @@ const isRead = () => html.dataset.reading === "read" && !html.classList.contains
 
 for (const script of document.querySelectorAll(".px-script")) {
   const root = script.querySelector(".plusx-explore");
-  const after = script.lastElementChild;
   direct(script, root);
-  dock(root, after);
+  dock(root, script.lastElementChild);
   new ResizeObserver(() => fit(root)).observe(root.querySelector(".px-figure"));
 }
 
@@ -42,12 +41,10 @@ function direct(script, root) {
     watch.disconnect();
     speak(null);
   };
-  const followed = () => location.hash.startsWith(`#${root.dataset.name}?`) && leave();
   for (const touch of ["pointerdown", "focusin"]) {
     root.addEventListener(touch, ({ target }) => target.closest(".px-controls") && leave());
   }
-  addEventListener("hashchange", followed);
-  followed();
+  addEventListener("hashchange", () => location.hash.startsWith(`#${root.dataset.name}?`) && leave());
 }
 
 /** Keep the picture at the top of a phone's screen while the text after it is read. */

@@ -29,13 +29,13 @@ def open_door(page, live):
 class Panel(Asking):
     """Answers to questions with an id: what `asked` returns, of which tensors go as float32."""
 
-    def keep(self, *words, shown=""):
-        """What a notebook's file keeps of it, for readers without a kernel: what it is, more, and how to switch it.
+    def __init__(self, markup, *words, shown=""):
+        """words: what a notebook's file keeps, for readers without a kernel: what it is, more, and how to switch it.
 
         shown: HTML between the first words and the last.
         """
-        first, last = words[0], words[-1]
-        page = f"<p><strong>{first}</strong></p>\n{shown}<p>{last}</p>"
+        super().__init__(markup)
+        page = f"<p><strong>{words[0]}</strong></p>\n{shown}<p>{words[-1]}</p>"
         self.kept = {"text/plain": " ".join(words), "text/html": page}
 
     def answer(self, question):

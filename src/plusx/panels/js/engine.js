@@ -31,12 +31,10 @@ export async function planes(text) {
   return { take, isRead: () => at === half };
 }
 
-/** @typedef {{ done: (seen: any) => void, fail: (error: Error) => void }} Waiting */
-
 /** An engine elsewhere: questions go out with an id, and an answer with it comes back. */
 export class Remote {
   isGone = false;
-  /** @type {Map<string, Waiting>} */
+  /** @type {Map<string, PromiseWithResolvers<any>>} */
   waiting = new Map();
   end = () => {};
 
@@ -47,11 +45,11 @@ export class Remote {
 
   /** @param {object} question */
   ask(question) {
-    return new Promise((done, fail) => {
-      const id = unique(); // also among views of one model, which all hear each answer
-      this.waiting.set(id, { done, fail });
-      this.send({ id, ...question });
-    });
+    const id = unique(); // also among views of one model, which all hear each answer
+    const answer = Promise.withResolvers();
+    this.waiting.set(id, answer);
+    this.send({ id, ...question });
+    return answer.promise;
   }
 
   /**
@@ -63,13 +61,10 @@ export class Remote {
     const waiting = this.waiting.get(id);
     if (!waiting) return; // another view asked
     this.waiting.delete(id);
-    if (error) waiting.fail(new Error(error));
-    else waiting.done(seen());
+    if (error) waiting.reject(new Error(error));
+    else waiting.resolve(seen());
   }
 }
-
-/** @param {URL} address as what a file is sent, "" if it does not come: a browser tells its console alone */
-const typeOf = (address) => fetch(address).then(({ headers }) => headers.get("content-type") ?? "", () => "");
 
 /**
  * onnxruntime-web in a worker; the engine's `end` stops it.
@@ -78,83 +73,83 @@ const typeOf = (address) => fetch(address).then(({ headers }) => headers.get("co
  * @param {(share: number) => void} progress how much of the files has come
  * @returns {Promise<Remote>}
  */
-export function loadWorker(script, files, progress) {
-  const worker = new Worker(new URL(script, /** @type {URL} */ (here)), { type: "module" });
+export async function loadWorker(script, files, progress) {
+  const address = new URL(script, /** @type {URL} */ (here));
+  const worker = new Worker(address, { type: "module" });
   const engine = new Remote((question) => worker.postMessage(question));
   engine.end = () => worker.terminate();
-  return new Promise((resolve, reject) => {
-    const give = (/** @type {string} */ error, final = false) => {
-      worker.terminate();
-      reject(Object.assign(new Error(error), { final }));
-    };
-    worker.onerror = async (event) => {
-      const type = event.message ? "" : await typeOf(new URL(script, /** @type {URL} */ (here)));
-      if (type && !type.includes("javascript")) give(`This host sends scripts as ${type}, which no browser starts as a worker`, true);
-      else give(event.message || "The worker did not start");
-    };
-    worker.onmessage = ({ data }) => {
-      if (data.id !== undefined) engine.answered(data.id, data.error, () => data.seen);
-      else if (data.error) give(data.error);
-      else if (data.ready) resolve(engine);
-      else progress(data.progress);
-    };
-    worker.postMessage({ files });
-  });
-}
-
-/** @param {DataView<ArrayBuffer>} view */
-const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
-
-/**
- * torch behind a kernel, by the messages of an anywidget model, until `signal` aborts.
- * @param {any} model
- * @param {AbortSignal} signal
- */
-function askKernel(model, signal) {
-  const engine = new Remote((question) => {
-    try {
-      model.send(question);
-    } catch (error) {
-      engine.isGone = true; // the way to the kernel is closed
-      throw error;
-    }
-  });
-  /**
-   * @param {{id: string, error?: string, names: string[]}} answer
-   * @param {DataView<ArrayBuffer>[]} buffers
-   */
-  const hear = ({ id, error, names, ...words }, buffers) => {
-    const numbers = () => names.map((name, i) => [name, floats(buffers[i])]);
-    engine.answered(id, error, () => ({ ...words, ...Object.fromEntries(numbers()) }));
+  worker.onmessage = ({ data }) => {
+    if (data.id) engine.answered(data.id, data.error, () => data.seen);
+    else progress(data.progress);
   };
-  model.on("msg:custom", hear);
-  signal.addEventListener("abort", () => model.off("msg:custom", hear));
+  const failed = new Promise((_, fail) => {
+    worker.onerror = async ({ message }) => {
+      const sent = message ? null : await fetch(address).catch(() => null); // a browser tells its console alone
+      const type = sent?.headers.get("content-type") ?? "javascript";
+      const final = !type.includes("javascript");
+      const said = final ? `This host sends scripts as ${type}, which no browser starts as a worker` : message || "The worker did not start";
+      fail(Object.assign(new Error(said), { final }));
+    };
+  });
+  try {
+    await Promise.race([engine.ask({ files }), failed]);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  }
   return engine;
 }
 
-/** @typedef {{ lost: () => void, repaint: () => void }} Hearing */
+/** @typedef {{ engineChanged: () => void, repaint?: () => void }} Hearing */
+/** @typedef {{ engine: Remote, signal: AbortSignal }} Beside a kernel, until the signal aborts */
 
 /**
- * The anywidget of a panel for which a kernel computes.
- * @param {(root: HTMLElement, beside: { engine: Remote, signal: AbortSignal }) => void} start makes the panel, which
- *     leaves itself in `root.plusx`, and hears there when its kernel has `lost` it, or it has to `repaint`
+ * A kind of panel in its two forms: a script starts those of its page, a module is an anywidget, whose kernel computes.
+ * @param {string} kind
+ * @param {(root: HTMLElement, beside?: Beside) => void} start makes a panel, which leaves itself in `root.plusx`, and
+ *     hears there that its kernel has gone, `engineChanged`, or that it has to `repaint`
  */
-export const widget = (start) => ({
+export function panels(kind, start) {
+  const roots = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(`.plusx-${kind}`));
+  for (const root of here ? roots : []) start(root);
   /** @param {{ model: any, el: HTMLElement }} view */
-  render({ model, el }) {
+  const render = ({ model, el }) => {
     el.innerHTML = model.get("markup");
     const root = /** @type {HTMLElement & { plusx?: Hearing }} */ (el.firstElementChild);
     const ended = new AbortController();
     const { signal } = ended;
-    const engine = askKernel(model, signal);
-    const lose = () => {
-      engine.isGone = true; // ipywidgets says so when a kernel restarts, by itself or not
-      root.plusx?.lost();
+    const engine = new Remote((question) => {
+      try {
+        model.send(question);
+      } catch (error) {
+        engine.isGone = true; // the way to the kernel is closed
+        throw error;
+      }
+    });
+    /** @param {string} event @param {Function} call */
+    const follow = (event, call) => {
+      model.on(event, call);
+      signal.addEventListener("abort", () => model.off(event, call));
     };
-    followHost(root, signal, () => root.plusx?.repaint());
-    model.on("comm_live_update", lose);
-    signal.addEventListener("abort", () => model.off("comm_live_update", lose));
+    /**
+     * @param {{id: string, error?: string, names: string[]}} answer
+     * @param {DataView<ArrayBuffer>[]} buffers
+     */
+    const hear = ({ id, error, names, ...words }, buffers) => {
+      const numbers = () => names.map((name, i) => [name, floats(buffers[i])]);
+      engine.answered(id, error, () => ({ ...words, ...Object.fromEntries(numbers()) }));
+    };
+    follow("msg:custom", hear);
+    follow("comm_live_update", () => {
+      engine.isGone = true; // ipywidgets says so when a kernel restarts, by itself or not
+      root.plusx?.engineChanged();
+    });
+    followHost(root, signal, () => root.plusx?.repaint?.());
     start(root, { engine, signal });
     return () => ended.abort();
-  },
-});
+  };
+  return { render };
+}
+
+/** @param {DataView<ArrayBuffer>} view */
+const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));

@@ -13,9 +13,8 @@ class Live(Panel):
     _css = styles("lanes")
 
     def __init__(self, markup, kind):
-        super().__init__(markup)
         what = "Two nets that train side by side, and a switch on all that tells them apart."
-        self.keep(what, "To train them, run the notebook up to this cell.")
+        super().__init__(markup, what, "To train them, run the notebook up to this cell.")
         self.lane, self.trainings = kind.code.Lane(), {}
 
     def asked(self, id, lane, task, seed, words, steps, begin):

@@ -36,7 +36,8 @@ class Look(NamedTuple):
     """How a kind of net is drawn.
 
     id: of its panel. of: added to the name of a lane for those who hear a page. piece: what is drawn large, from `line`
-    with its controls. groups: of branches.
+    with its controls and those of the groups: branches, at which places, whose skips one switches at once; `short`
+    stands before the number of one in its picture.
     """
 
     id: str
@@ -45,15 +46,6 @@ class Look(NamedTuple):
     line: str
     controls: tuple
     groups: tuple
-
-
-def some(name):
-    return Control(name, "radio", ("none", "some"), (0, 1), 1)
-
-
-def group(control, name, short, at):
-    """Branches whose skips a control switches at once. short: what stands before the number of one in its picture."""
-    return {"control": control, "name": name, "short": short, "at": [*at]}
 
 
 LOOKS = {  # by kind of net
@@ -65,9 +57,8 @@ LOOKS = {  # by kind of net
         (
             Control("norm", "radio", ("none", "norm"), (0, 1), 0),
             Control("activation", "radio", ("ReLU", "tanh", "none"), (2, 1, 0), 0),
-            some("skip"),
         ),
-        (group("skip", "block", "", range(16)),),
+        ({"control": "skip", "name": "block", "short": "", "at": [*range(16)]},),
     ),
     "sorter": Look(
         "sorters",
@@ -75,14 +66,10 @@ LOOKS = {  # by kind of net
         "Layer",
         "[norm:place=before_the_branch attention]:skip_around_attention norm:place=after_the_sum "
         "[norm:place=before_the_branch W₁ ReLU W₂]:skip_around_FFN norm:place=after_the_sum",
+        (Control("place", "radio", ("none", "before the branch", "after the sum"), (0, 1, 2), 1),),
         (
-            Control("place", "radio", ("none", "before the branch", "after the sum"), (0, 1, 2), 1),
-            some("skip_around_attention"),
-            some("skip_around_FFN"),
-        ),
-        (
-            group("skip_around_attention", "attention", "A", range(0, 8, 2)),
-            group("skip_around_FFN", "FFN", "F", range(1, 8, 2)),
+            {"control": "skip_around_attention", "name": "attention", "short": "A", "at": [*range(0, 8, 2)]},
+            {"control": "skip_around_FFN", "name": "FFN", "short": "F", "at": [*range(1, 8, 2)]},
         ),
     ),
 }
@@ -95,8 +82,10 @@ def markup(presets, challenges, closed="", before=""):
     """
     kind = KINDS[presets[0].task]
     look = LOOKS[kind.name]
+    skips = [Control(group["control"], "radio", ("none", "some"), (0, 1), 1) for group in look.groups]
+    controls = *look.controls, *skips
+    states = itertools.product(*(range(len(control.labels)) for control in controls))
     spirals, classes, *_ = examples("spirals")
-    lanes = [{name: filled(getattr(preset, name), kind) for name in "AB"} for preset in presets]
     setup = {
         "kind": kind.name,
         "tasks": {task: TITLES[task] for task in kind.code.TASKS},
@@ -106,10 +95,11 @@ def markup(presets, challenges, closed="", before=""):
         "labels": LABELS,
         "of": look.of,
         "piece": look.piece,
-        "controls": [control.name for control in look.controls],
+        "controls": [control.name for control in controls],
         "groups": look.groups,
-        "drawings": drawings(look),
-        "presets": [preset._asdict() | both for preset, both in zip(presets, lanes)],
+        # By a digit for each control: which of its options it has, or 1 where some of the skips are there.
+        "drawings": {"".join(map(str, state)): draw(look.line, controls, state) for state in states},
+        "presets": [each._asdict() | {"A": filled(each.A, kind), "B": filled(each.B, kind)} for each in presets],
         "challenges": [challenge._asdict() for challenge in challenges],
         "dots": torch.cat([spirals[::DOTS, :2], classes[::DOTS, 1:2]], 1).double().round(decimals=2).tolist(),
         "kept": KEPT,
@@ -125,12 +115,6 @@ def fragment(presets, challenges, closed):
     """The lanes' HTML for a page without a kernel, with the kept runs of all presets."""
     runs = [kept(preset) for preset in presets]
     return markup(presets, challenges, closed, beforehand("To train needs", losses(presets, runs), pack(runs)))
-
-
-def drawings(look):
-    """Its piece by a digit for each control: which of its options it has, or 1 where some of the skips are there."""
-    states = itertools.product(*(range(len(control.labels)) for control in look.controls))
-    return {"".join(map(str, state)): draw(look.line, look.controls, state) for state in states}
 
 
 def pack(runs):

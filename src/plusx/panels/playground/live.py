@@ -13,15 +13,12 @@ class Live(Panel):
     _css = styles("playground")
 
     def __init__(self, nets, markup, presets):
-        super().__init__(markup)
-        self.nets = nets
         # The diagram has no still picture; what each preset does to the start input is the page's table, too.
         tables = answers(nets, presets, seen_first(nets, presets))
-        self.keep(
-            "The playground: trained nets, and a switch on every skip, branch, norm and activation.",
-            "To switch, run the notebook up to this cell.",
-            shown=f"<p>Some settings and what they do:</p>\n{tables}\n",
-        )
+        what = "The playground: trained nets, and a switch on every skip, branch, norm and activation."
+        shown = f"<p>Some settings and what they do:</p>\n{tables}\n"
+        super().__init__(markup, what, "To switch, run the notebook up to this cell.", shown=shown)
+        self.nets = nets
 
     def asked(self, id, net, tokens, switches):
         self.nets[net].check(switches, "the page's setting")

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from ...explore.controls import Control
 from ...explore.diagram import draw
-from ...nets.switched import VALUES, Seen, encode, examples
+from ...nets.switched import VALUES, encode, examples
 from ..page import STAGE, beforehand, panel, planes, table
 
 START = {
@@ -16,6 +16,7 @@ START = {
     ),
     "sorting": dict(title="Sorting", start="3141592653", hint="Digits", knows="digits"),
 }
+TOLD = "alphabet", "places", "causal", "heads", "layers"  # of a net's task
 # The switches of a layer as readers know them, as in `switched.LAYER`; a digit is a value's index.
 NAMES = "skip_around_attention attention norm_of_attention skip_around_FFN FFN norm_of_FFN activation".split()
 SPELLED = {"relu": "ReLU", "gelu": "GELU"}
@@ -44,17 +45,7 @@ def markup(nets, presets, challenges, known=None, before=""):
     before: HTML between the two.
     """
     setup = {
-        "nets": {
-            name: {
-                **START[name],
-                "alphabet": net.task.alphabet,
-                "places": net.task.places,
-                "causal": net.task.causal,
-                "heads": net.task.heads,
-                "layers": net.task.layers,
-            }
-            for name, net in nets.items()
-        },
+        "nets": {name: START[name] | {part: getattr(net.task, part) for part in TOLD} for name, net in nets.items()},
         "switches": [{"control": c.name, "name": c.title, "labels": c.labels} for c in CONTROLS],
         **drawings(),
         "presets": [{"name": name, "switches": digits(switches)} for name, switches in presets.items()],
@@ -127,13 +118,9 @@ def answers(nets, presets, seen):
             loss = F.cross_entropy(answer[: wanted.shape[1]], wanted[0])
             best = answer.argmax(-1)
             said = "".join(net.task.alphabet[i] for i in (best[-1:] if net.task.causal else best))
-            rows.append([preset, f"{loss:.2f}", said, f"{mean_cosine(state):.2f}".replace("-", "−")])
+            alike, n = state.similarity[-1], len(text)
+            cosine = (alike.sum() - alike.trace()) / (n * (n - 1))  # of each two different tokens
+            rows.append([preset, f"{loss:.2f}", said, f"{cosine:.2f}".replace("-", "−")])
         head = ["Switches", "loss", "next" if net.task.causal else "answer", "mean cosine at the end"]
         tables.append(table(f"{START[name]['title']}, input “{text}”", head, rows))
     return "".join(tables)
-
-
-def mean_cosine(seen: Seen):
-    """Of each two different tokens after the last layer."""
-    n = seen.similarity.shape[-1]
-    return ((seen.similarity[-1].sum() - seen.similarity[-1].trace()) / (n * (n - 1))).item()

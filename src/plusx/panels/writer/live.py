@@ -22,13 +22,9 @@ class Live(Panel):
     _css = styles("writer")
 
     def __init__(self, markup, net="smollm2", prompt="", wrote=""):
-        super().__init__(markup)
-        what, how = (
-            "A language model, and a switch on each of its additions.",
-            "To switch, run the notebook up to here.",
-        )
-        begin = "Whole, it writes" if wrote else "It goes on from"
-        self.keep(what, prompt + wrote, how, shown=f"<p>{begin}: {html.escape(prompt + wrote)}</p>\n")
+        what, text = "A language model, and a switch on each of its additions.", prompt + wrote
+        shown = f"<p>{'Whole, it writes' if wrote else 'It goes on from'}: {html.escape(text)}</p>\n"
+        super().__init__(markup, what, text, "To switch, run the notebook up to here.", shown=shown)
         self.net, self.gates = net, None
         self.views = {}  # to the tokens to be read next, what attention keeps of those before, and those written
 

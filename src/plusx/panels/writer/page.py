@@ -19,7 +19,7 @@ def markup(prompt, texts, layers=LAYERS["smollm2"]):
 <input type="text" id="writer-prompt" class="wr-prompt" value="{given}" maxlength="300" autocomplete="off">\
 <button class="pn-load wr-go" disabled>Write</button></form>
 <p class="wr-text" tabindex="0" role="group" aria-label="What it writes">\
-<span class="wr-given">{given}</span><span class="wr-written">{whole}</span></p>
+<span class="wr-given">{given}</span><span class="wr-written">{whole}</span><span class="wr-rest"></span></p>
 <noscript><p>With the skip around attention in layer 5 cut, it writes: <span class="wr-text">{given}\
 {html.escape(texts.get(EXAMPLE, "").rstrip())}</span></p>\
 </noscript>

@@ -2,22 +2,17 @@
 
 import { diagram } from "../../../explore/js/diagram.js";
 import { make } from "../../../explore/js/elements.js";
-import { here } from "../../js/engine.js";
+import { button } from "../../js/panel.js";
 import { Results } from "./results.js";
 import { LAST, mean, NAMES, short } from "./words.js";
 
 export class Bench extends Results {
   build() {
     const { setup } = this;
-    const button = (words, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, words);
-    this.presets = setup.presets.map(({ name }, at) => button(name, () => this.usePreset(at), { "aria-pressed": "false" }));
     this.story = make("p", { class: "ln-story" });
-    this.buildCommon("the training step");
-    this.taskRadios = this.radios("task", "Data", setup.tasks, (task) => this.choose(() => (this.task = task), true));
+    this.taskRadios = this.radios("task", "Data", Object.entries(setup.tasks), (task) => this.choose(() => (this.task = task), true));
     this.seedField = make("input", { type: "number", min: 0, max: 9999, step: 1, onchange: () => this.choose(() => (this.seed = this.seedTyped()), true) });
     this.playButton = button("Play", () => (this.playing ? this.pause() : this.play()), { class: "ln-play" });
-    this.stepButton = button("One step", () => this.oneStep());
-    this.rewindButton = button("Rewind", () => this.startOver());
     this.result = make("p", { class: "pn-hidden", role: "status" }); // at the pace of reading; for the eye there is `now`
     this.now = make("p", { class: "px-result" });
 
@@ -34,29 +29,27 @@ export class Bench extends Results {
     this.planes = NAMES.map((name) => picture(`Lane ${name}: where it sees which spiral`, "ln-picture ln-plane"));
     this.seenBox = make("div", { class: "ln-seen" });
 
-    this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name, button)]));
-    this.challenges = setup.challenges.map((each) => this.challenge(each, "Check lane B", () => this.missing(each)));
+    this.lanes = Object.fromEntries(NAMES.map((name) => [name, this.buildLane(name)]));
     this.root.querySelector(".pn-stage").replaceChildren(
-      make("div", { class: "pn-row", role: "group", "aria-label": "Presets" }, ...this.presets),
+      this.presetRow((at) => this.usePreset(at)),
       this.story,
       make("div", { class: "pn-row" }, ...(Object.keys(setup.tasks).length > 1 ? [this.taskRadios] : []), make("label", {}, "Seed", this.seedField), this.link),
       make("div", { class: "pn-said" }, make("div", {}, this.message, this.now, this.result), this.load, this.progress),
-      make("div", { class: "pn-row" }, this.playButton, this.stepButton, this.rewindButton),
+      make("div", { class: "pn-row" }, this.playButton, button("One step", () => this.oneStep()), button("Rewind", () => this.startOver())),
       make("p", { class: "ln-key", "aria-hidden": "true" }, make("span", { class: "ln-A" }, "A"), make("span", { class: "ln-B" }, "B")),
       make("div", { class: "ln-pictures" }, this.lossPicture.node, this.seenBox, this.gradientPicture.node, this.branchPicture.node),
       make("div", { class: "ln-lanes" }, ...NAMES.map((name) => this.lanes[name].node)),
-      ...(this.challenges.length ? [make("h3", {}, "Challenges"), make("ol", { class: "pn-challenges" }, ...this.challenges)] : []),
+      ...this.challenges("Check lane B"),
     );
-    this.offerLoading();
-    new ResizeObserver(() => this.draw()).observe(this.lossPicture.canvas);
-    if (here) window.addEventListener("hashchange", () => location.hash === this.address() || this.followLink());
+    new ResizeObserver(() => this.repaint()).observe(this.lossPicture.canvas);
   }
 
-  buildLane(name, button) {
+  buildLane(name) {
     const { options, labels, groups, piece, usual, of } = this.setup;
     const blocks = usual.skips.length;
-    const lane = { name };
+    const lane = {};
     const put = (part, value) => this.put(name, { [part]: value });
+    const putSkips = (places, value) => put("skips", [...lane.words.skips].map((digit, at) => (places.includes(at) ? value : digit)).join(""));
     const select = (part) => {
       const field = make("select", { onchange: () => put(part, field.value) },
         ...options[part].map(([value, words]) => make("option", { value }, words)));
@@ -66,14 +59,11 @@ export class Bench extends Results {
     const block = make("div", { class: "px-diagram", "aria-label": `${piece} of lane ${name}` });
     lane.block = diagram(block, (control, value) => {
       const group = groups.find((each) => each.control === control);
-      if (group) put("skips", [...lane.words.skips].map((digit, at) => (group.at.includes(at) ? value : digit)).join(""));
+      if (group) putSkips(group.at, value);
       else put(control, options[control][value][0]);
     });
     const stack = make("div", { class: "px-diagram ln-stack", "aria-label": `Skips of lane ${name}` });
-    lane.stack = diagram(stack, (control, value) => {
-      const at = Number(control);
-      put("skips", lane.words.skips.slice(0, at) + value + lane.words.skips.slice(at + 1));
-    });
+    lane.stack = diagram(stack, (control, value) => putSkips([Number(control)], value));
     lane.depth = make("input", { type: "range", min: 1, max: blocks, step: 1, oninput: () => put("depth", lane.depth.value) });
     lane.depthTold = make("output", {});
     lane.differs = make("p", { class: "pn-note" });
@@ -108,26 +98,24 @@ export class Bench extends Results {
   /** A part of a lane and its value, in words. */
   told(part, value) {
     const label = this.setup.options[part]?.find(([each]) => each === value)[1];
-    switch (part) {
-      case "skips": {
-        if (!value.includes("0")) return "all skips";
-        if (!value.includes("1")) return "no skip";
-        const cut = this.setup.groups.flatMap(({ name, at }) => {
-          const numbers = at.flatMap((each, i) => (value[each] === "0" ? [i + 1] : []));
-          if (!numbers.length) return [];
-          return numbers.length === at.length ? name : `${name} ${numbers.join(", ")}`;
-        });
-        return `no skip around ${cut.join(" and ")}`;
-      }
-      case "depth": return value === "1" ? "1 block" : `${value} blocks`;
-      case "norm": return value === "1" ? "norms" : "no norm";
-      case "place": return value === "none" ? "no norm" : label;
-      case "activation": return value === "none" ? "no activation" : label;
-      case "start": return value === "identity" ? "a start as the identity" : `a start with ${label}`;
-      case "scale": return `branch scale ${label}`;
-      case "learned": return `the branch scale ${label}`;
-      case "rate": return `rate ${label}`;
-      default: return label;
-    }
+    const said = {
+      depth: value === "1" ? "1 block" : `${value} blocks`,
+      norm: value === "1" ? "norms" : "no norm",
+      place: value === "none" ? "no norm" : label,
+      activation: value === "none" ? "no activation" : label,
+      start: value === "identity" ? "a start as the identity" : `a start with ${label}`,
+      scale: `branch scale ${label}`,
+      learned: `the branch scale ${label}`,
+      rate: `rate ${label}`,
+    };
+    if (part !== "skips") return said[part] ?? label;
+    if (!value.includes("0")) return "all skips";
+    if (!value.includes("1")) return "no skip";
+    const cut = this.setup.groups.flatMap(({ name, at }) => {
+      const numbers = at.flatMap((each, i) => (value[each] === "0" ? [i + 1] : []));
+      if (!numbers.length) return [];
+      return numbers.length === at.length ? name : `${name} ${numbers.join(", ")}`;
+    });
+    return `no skip around ${cut.join(" and ")}`;
   }
 }

@@ -2,9 +2,10 @@
 
 import { rgb } from "../../../explore/js/colours.js";
 import { make } from "../../../explore/js/elements.js";
+import { plain } from "../../../explore/js/words.js";
 
 /** Ticks of an axis from low to high: powers of ten, or four or five round numbers. */
-export function ticks(low, high, isLog) {
+function ticks(low, high, isLog) {
   const round = [1, 2, 5, 10].map((digit) => digit * 10 ** Math.floor(Math.log10((high - low) / 5)));
   const step = round.find((each) => (high - low) / each <= 5) ?? round.at(-1);
   const by = isLog ? Math.max(1, Math.ceil((high - low) / 5)) : step;
@@ -13,11 +14,10 @@ export function ticks(low, high, isLog) {
   return found;
 }
 
-export const SUPERS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-export const tickWord = (tick, isLog) => (isLog ? `10${[...String(Math.round(tick))].map((char) => SUPERS[char]).join("")}` : String(Number(tick.toPrecision(4))).replace("-", "−"));
+const tickWord = (tick, isLog) => (isLog ? plain(`10<sup>${Math.round(tick)}</sup>`) : String(Number(tick.toPrecision(4))).replace("-", "−"));
 
 /** A canvas as sharp as the screen, emptied; gives its context and its size in CSS pixels. */
-export function sheet(canvas) {
+function sheet(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
@@ -44,12 +44,7 @@ export function plot(canvas, lines, axes, ink) {
   context.strokeStyle = ink.grid;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  const rule = (...way) => {
-    context.beginPath();
-    context.moveTo(...way[0]);
-    context.lineTo(...way[1]);
-    context.stroke();
-  };
+  const rule = (from, to) => context.stroke(new Path2D(`M${from}L${to}`));
   for (const tick of ticks(...axes.y, axes.log)) {
     const y = Y(axes.log ? 10 ** tick : tick);
     rule([left, y], [width - right, y]);
@@ -62,29 +57,19 @@ export function plot(canvas, lines, axes, ink) {
   context.setLineDash([2, 3]);
   context.strokeStyle = ink.muted;
   for (const mark of axes.marks ?? []) rule([X(mark), top], [X(mark), height - bottom]);
-  context.save();
-  context.beginPath();
-  context.rect(left, 0, width - left - right + 4, height - bottom + 3);
-  context.clip();
+  context.clip(new Path2D(`M${left},0H${width - right + 4}V${height - bottom + 3}H${left}Z`));
+  const isThere = (value) => Number.isFinite(up(value));
   for (const { x, y, colour, dash = [], mark, thick = 2 } of lines) {
     context.strokeStyle = context.fillStyle = colour;
     context.lineWidth = thick;
     context.setLineDash(dash);
-    context.beginPath();
-    let pen = false;
-    y.forEach((value, i) => {
-      const isThere = Number.isFinite(up(value));
-      if (isThere) context[pen ? "lineTo" : "moveTo"](X(x[i]), Y(value));
-      pen = isThere;
-    });
-    context.stroke();
-    context.setLineDash([]);
-    for (const [i, value] of mark ? y.entries() : []) if (Number.isFinite(up(value))) stamp(context, mark, X(x[i]), Y(value));
+    const way = Array.from(y, (value, i) => isThere(value) && `${isThere(y[i - 1]) ? "L" : "M"}${X(x[i])},${Y(value)}`);
+    context.stroke(new Path2D(way.filter(Boolean).join("")));
+    for (const [i, value] of mark ? y.entries() : []) if (isThere(value)) stamp(context, mark, X(x[i]), Y(value));
   }
-  context.restore();
 }
 
-export function stamp(context, mark, x, y) {
+function stamp(context, mark, x, y) {
   context.beginPath();
   if (mark === "circle") context.arc(x, y, 3.5, 0, 7);
   else context.rect(x - 3, y - 3, 6, 6);
@@ -102,14 +87,13 @@ export function decades(values) {
 /** The plane from -2 to 2: how probable the second spiral is at each place, and examples of both. */
 export function paintPlane(canvas, seen, dots, [first, second], page) {
   const { context, width, height } = sheet(canvas);
-  if (seen) {
+  if (seen.length) {
     const side = Math.sqrt(seen.length);
     const [from, to] = [rgb(first), rgb(second)];
     const small = make("canvas", { width: side, height: side });
     const image = new ImageData(side, side);
     seen.forEach((value, i) => {
-      const share = Math.min(Math.max(value, 0), 1);
-      const mixed = from.map((part, at) => part + share * (to[at] - part));
+      const mixed = from.map((part, at) => part + value * (to[at] - part));
       const row = side - 1 - Math.floor(i / side); // from below
       image.data.set([...mixed, Number.isNaN(value) ? 0 : 150], 4 * (row * side + (i % side)));
     });

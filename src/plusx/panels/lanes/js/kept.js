@@ -1,4 +1,4 @@
-/** The runs of the presets, as `pack` in page.py wrote them, as an engine. */
+/** The runs of the presets, as `pack` in page.py wrote them: gives what answers as an engine does. */
 
 import { planes } from "../../js/engine.js";
 import { NAMES } from "./words.js";
@@ -17,7 +17,7 @@ export async function keptRuns(text, { presets, usual, kept, every }) {
   })));
   if (!isRead()) throw new Error("the runs have another size");
 
-  return { async ask({ name, preset, from, steps }) {
+  return ({ name, preset, from, steps }) => {
     const { loss, gradient, branch, seen } = runs[preset][NAMES.indexOf(name)];
     const at = Math.floor((from + steps) / every);
     const part = (all, size, at) => all.subarray(at * size, (at + 1) * size);
@@ -26,5 +26,5 @@ export async function keptRuns(text, { presets, usual, kept, every }) {
       ...(at && { gradient: part(gradient, blocks, at - 1), branch: part(branch, blocks, at - 1) }),
       seen: part(seen, seen.length / (pictures + 1), at),
     };
-  } };
+  };
 }

@@ -6,41 +6,38 @@
 
 import { unique } from "../../../explore/js/elements.js";
 import { statesOf } from "../../../explore/js/states.js";
-import { notOffered } from "../../../explore/js/words.js";
-import { here } from "../../js/engine.js";
+import { here, panels } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { keptRuns } from "./kept.js";
-import { FRAME, frame, MOST, mean, NAMES, READING, START } from "./words.js";
+import { FRAME, MOST, mean, NAMES, READING } from "./words.js";
 
-export class Lanes extends Bench {
+const LOADING = { script: "lanes-worker.js", what: "training step", offered: "PyTorch's training step", instead: "replay the presets" };
+
+class Lanes extends Bench {
+  view = unique();
+  preset = -1; // whose run this is, if it is one's
+  seed = 0;
+  patience = 15_000; // milliseconds
+  ahead = 0; // steps that are asked for
+
   constructor(root, beside) {
-    super(root, beside);
-    Object.assign(this, { view: unique(), seed: 0, patience: 15_000, ahead: 0 });
-    const { setup } = this;
-    this.branches = setup.usual.skips.split("").map((_, at) => { // what each is called: in words, and in its picture
-      const { name, short, at: mine } = setup.groups.find((group) => group.at.includes(at));
+    super(root, LOADING, beside);
+    this.branches = Array.from(this.setup.usual.skips, (_, at) => { // what each is called: in words, and in its picture
+      const { name, short, at: mine } = this.setup.groups.find((group) => group.at.includes(at));
       const number = mine.indexOf(at) + 1;
       return { name: `${name} ${number}`, short: `${short}${number}` };
     });
     this.build();
-    this.usePreset(0, false).then(() => here && this.followLink());
-    this.signal.addEventListener("abort", () => (this.playing = false));
+    this.followLinks(this.usePreset(0, false));
   }
 
-  lost() {
+  engineChanged() {
     this.pause();
     this.say(this.fault());
-  }
-
-  repaint() {
-    this.draw();
+    return this.fault() ? undefined : this.startOver();
   }
 
   // -- what the reader does
-
-  get preset() {
-    return this.setup.presets.indexOf(this.chosen);
-  }
 
   seedTyped() {
     const seed = Math.round(Number(this.seedField.value));
@@ -50,7 +47,7 @@ export class Lanes extends Bench {
   usePreset(at, remember = true) {
     const preset = this.setup.presets[at];
     return this.choose(() => {
-      Object.assign(this, { chosen: preset, plan: preset, task: preset.task, seed: 0 });
+      Object.assign(this, { preset: at, plan: preset, task: preset.task, seed: 0 });
     }, true, remember);
   }
 
@@ -63,12 +60,12 @@ export class Lanes extends Bench {
       this.plan = null;
       lane.words = { ...lane.words, ...changes };
       if (this.count) this.marks.push(this.count + this.ahead);
-    }, isOther.some((part) => START.includes(part)));
+    }, isOther.includes("start")); // on which those depend
   }
 
   /** A change by the reader: from here on this is no preset's run. */
   async choose(change, rewinds, remember = true) {
-    this.chosen = null;
+    this.preset = -1;
     change();
     if (rewinds) this.toFirst();
     this.show();
@@ -78,77 +75,54 @@ export class Lanes extends Bench {
   }
 
   address() {
-    const asked = new URLSearchParams();
-    if (this.chosen) asked.set("preset", this.preset + 1);
-    else {
-      asked.set("task", this.task);
-      asked.set("seed", this.seed);
-      for (const name of NAMES) {
-        for (const [part, value] of Object.entries(this.lanes[name].words)) {
-          if (value !== this.setup.usual[part]) asked.set(`${name}.${part}`, value);
-        }
-      }
-    }
-    return `#${this.root.id}?${asked}`;
+    const { usual } = this.setup;
+    const changes = NAMES.flatMap((name) => Object.entries(this.lanes[name].words)
+      .filter(([part, value]) => value !== usual[part])
+      .map(([part, value]) => [`${name}.${part}`, value]));
+    const asked = this.preset < 0 ? [["task", this.task], ["seed", this.seed], ...changes] : [["preset", this.preset + 1]];
+    return `#${this.root.id}?${new URLSearchParams(asked)}`;
   }
 
   isOffered(part, value) {
     const { usual, options } = this.setup;
     if (part === "skips") return value.length === usual.skips.length && /^[01]+$/.test(value);
-    if (part === "depth" && usual.depth) return /^\d+$/.test(value) && value >= 1 && Number(value) <= usual.depth;
-    return Boolean(options[part]?.some(([each]) => each === value));
+    if (part === "depth") return /^\d+$/.test(value) && value >= 1 && Number(value) <= usual.depth;
+    return options[part]?.some(([each]) => each === value);
   }
 
-  /** Take the setting from the address, if it speaks of these lanes. */
-  async followLink() {
-    const [id, query] = location.hash.slice(1).split("?");
-    if (id !== this.root.id || query === undefined) return;
-    const asked = new URLSearchParams(query);
-    const preset = Number(asked.get("preset")) - 1;
-    const wrong = [];
-    if (preset in this.setup.presets) await this.usePreset(preset, false);
-    else {
-      const take = (key, fits, usual) => {
-        const value = asked.get(key) ?? usual;
-        if (fits(value)) return value;
-        wrong.push(`${key}=${value}`);
-        return usual;
-      };
-      await this.choose(() => {
-        this.task = take("task", (task) => Object.hasOwn(this.setup.tasks, task), Object.keys(this.setup.tasks)[0]);
-        this.seed = Number(take("seed", (seed) => /^\d{1,4}$/.test(seed), "0"));
-        this.plan = null;
-        for (const name of NAMES) {
-          const parts = Object.entries(this.setup.usual).map(([part, usual]) =>
-            [part, take(`${name}.${part}`, (value) => this.isOffered(part, value), usual)]);
-          this.lanes[name].words = Object.fromEntries(parts);
-        }
-      }, true, false);
-    }
-    if (wrong.length) this.say(notOffered(wrong));
-    this.root.scrollIntoView();
+  /** What a link sets. take: gives a part of it, if that fits, else what is usual. */
+  obey(take) {
+    const { presets, tasks, usual } = this.setup;
+    const preset = Number(take("preset", "")) - 1;
+    if (preset in presets) return this.usePreset(preset, false);
+    return this.choose(() => {
+      this.task = take("task", Object.keys(tasks)[0], (task) => Object.hasOwn(tasks, task));
+      this.seed = Number(take("seed", "0", (seed) => /^\d{1,4}$/.test(seed)));
+      this.plan = null;
+      for (const name of NAMES) {
+        const own = (part) => take(`${name}.${part}`, usual[part], (value) => this.isOffered(part, value));
+        this.lanes[name].words = Object.fromEntries(Object.keys(usual).map((part) => [part, own(part)]));
+      }
+    }, true, false);
   }
 
   // -- training
 
-  offerLoading() {
-    const { runtime, ...files } = JSON.parse(this.root.dataset.files || "{}");
+  get files() {
+    const { runtime, ...files } = super.files;
     const mine = ["begin", "step", "look"].map((part) => [part, files[`${this.setup.kind}-${part}`]]);
-    this.offer("PyTorch's training step", { runtime, ...Object.fromEntries(runtime ? mine : []) });
+    return { runtime, ...Object.fromEntries(mine) };
   }
 
-  async loadNets() {
+  loadNets() {
     this.pause();
-    if (!(await this.bring("lanes-worker.js", "The training step", "replay the presets"))) return;
-    this.say("");
-    this.offerLoading();
-    await this.startOver();
+    return super.loadNets();
   }
 
   /** What keeps the lanes from training, if anything. */
   fault() {
     if (this.engine?.isGone) return "The kernel has no lanes any more: run this cell again.";
-    if (this.engine || this.chosen) return "";
+    if (this.engine || this.preset >= 0) return "";
     return this.cannot
       ? `${this.cannot}: only the presets can be shown. They were trained when the book was built.`
       : "To train with your own switches, load the training step. Without it only the presets replay.";
@@ -157,72 +131,60 @@ export class Lanes extends Bench {
   /** Ask the engine for steps of both lanes; a lane that has run away takes no more. */
   async ask(steps, begin) {
     if (!this.engine) this.keptRuns ??= await keptRuns(await statesOf(this.root), this.setup);
-    const going = NAMES.filter((name) => begin || !this.history[name].ended);
+    const going = NAMES.filter((name) => !this.history[name].ended);
     const ask = (name) => {
       const { words } = this.lanes[name];
       if (steps) this.history[name].was.push(words);
       if (this.engine) return this.engine.ask({ lane: this.view + name, task: this.task, seed: this.seed, words, steps, begin });
-      return this.keptRuns.ask({ name, preset: this.preset, from: this.count, steps });
+      return this.keptRuns({ name, preset: this.preset, from: this.count, steps });
     };
-    const late = new Promise((_, fail) => {
-      this.alarm = setTimeout(() => fail(Object.assign(new Error("no answer came"), { isLost: true })), this.patience);
-    });
+    const late = Promise.withResolvers();
+    const alarm = setTimeout(late.reject, this.patience, Object.assign(new Error("no answer came"), { isLost: true }));
     try {
-      const answers = await Promise.race([Promise.all(going.map(ask)), late]);
+      const answers = await Promise.race([Promise.all(going.map(ask)), late.promise]);
       return Object.fromEntries(going.map((name, i) => [name, answers[i]]));
     } finally {
-      clearTimeout(this.alarm);
+      clearTimeout(alarm);
     }
   }
 
   /** Take steps of both lanes, one call at a time; true if they were taken and are still wanted. */
-  async advance(steps, begin = false) {
-    const before = this.turn;
-    this.turn = (async () => {
-      await before;
-      if (begin) this.forget();
-      const run = this.run;
-      if (this.fault()) return false;
-      if (!begin && this.isOver()) return false;
-      if (!begin) this.flip();
-      const flipAt = this.plan?.then?.[0] ?? 0;
-      const ends = [this.stopAt(), ...(flipAt > this.count ? [flipAt] : [])];
-      const left = begin ? 0 : Math.min(steps, ...ends.map((end) => end - this.count));
-      let answers;
-      this.ahead = left;
-      try {
-        answers = await this.ask(left, begin);
-      } catch (error) {
-        await this.failed(error);
-        return false;
-      } finally {
-        this.ahead = 0;
-      }
-      if (run !== this.run) return false;
-      this.take(answers, left);
-      return true;
-    })();
+  advance(steps, begin = false) {
+    this.turn = this.goOn(this.turn, steps, begin);
     return this.turn;
   }
 
-  forget() {
-    this.run = unique();
-    this.count = 0;
-    this.history = Object.fromEntries(NAMES.map((name) => [name, { loss: [], right: [], was: [] }]));
+  async goOn(before, steps, begin) {
+    await before;
+    if (begin) {
+      this.count = 0;
+      this.history = Object.fromEntries(NAMES.map((name) => [name, { loss: [], right: [], was: [] }]));
+    }
+    if (this.fault() || (!begin && this.isOver())) return false;
+    if (!begin) this.flip();
+    const ends = [this.stopAt(), this.plan?.then?.[0]].filter((end) => end > this.count);
+    this.ahead = begin ? 0 : Math.min(steps, ...ends.map((end) => end - this.count));
+    try {
+      this.take(await this.ask(this.ahead, begin), this.ahead);
+      return true;
+    } catch (error) {
+      this.failed(error);
+      return false;
+    } finally {
+      this.ahead = 0;
+    }
   }
 
   take(answers, steps) {
     this.count += steps;
     for (const [name, { loss, gradient, branch, seen }] of Object.entries(answers)) {
       const lane = this.history[name];
-      for (const value of loss) {
-        if (!lane.ended && !Number.isFinite(value)) lane.ended = lane.loss.length + 1;
-        lane.loss.push(value);
-      }
+      lane.loss.push(...loss);
+      lane.ended = lane.loss.findIndex((value) => !Number.isFinite(value)) + 1; // 0 while it goes on
       Object.assign(lane, { gradient, branch, seen });
       lane.right.push([this.count, mean(seen)]);
     }
-    this.draw();
+    this.repaint();
   }
 
   /** The step at which the run ends. */
@@ -260,10 +222,8 @@ export class Lanes extends Bench {
   async rewind() {
     this.pause();
     this.say("");
-    if (await this.advance(0, true)) this.tell(true);
-    else this.draw();
-    const fault = this.fault();
-    if (fault) this.now.textContent = this.result.textContent = fault;
+    if (!(await this.advance(0, true))) this.repaint();
+    this.tell(true);
   }
 
   async oneStep() {
@@ -287,7 +247,7 @@ export class Lanes extends Bench {
       if (!(await this.advance(Math.min(steps, most)))) break;
       const took = performance.now() - begun;
       steps = Math.max(1, Math.round((steps * FRAME) / Math.max(took, 1)));
-      await frame();
+      await new Promise((done) => requestAnimationFrame(done)); // none comes while the tab is hidden
       if (performance.now() - told > READING) {
         told = performance.now();
         this.tell(true);
@@ -297,15 +257,27 @@ export class Lanes extends Bench {
     this.tell(true);
   }
 
-  async failed(error) {
+  failed(error) {
     this.pause();
     if (this.fault()) return this.say(this.fault());
     if (error.isLost && this.engine && here) {
       this.engine.end();
-      this.engine = this.turn = null;
-      this.offerLoading();
+      this.engine = null;
+      this.load.hidden = false;
       this.say("The worker that computed was lost, and both nets with it: load the step again.");
     } else if (error.isLost) this.say("No answer: the kernel is busy or was stopped; if it was restarted, run this cell again.");
     else this.say(`The step was not taken: ${error.message}.`);
   }
 }
+
+/** Lanes may stand closed, so that who reads on need not wait for them, until a reader or a link opens them. */
+export default panels("lanes", (root, beside) => {
+  const start = () => new Lanes(root, beside);
+  const closed = root.querySelector(".ln-closed:not([open])");
+  if (!closed) return start();
+  closed.addEventListener("toggle", start, { once: true });
+  const follow = () => (closed.open ||= location.hash.startsWith(`#${root.id}?`));
+  if (!here) return;
+  follow();
+  window.addEventListener("hashchange", follow);
+});

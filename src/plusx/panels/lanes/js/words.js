@@ -1,14 +1,12 @@
 /** The lanes' numbers, and what is said and drawn of many. */
 
 export const NAMES = ["A", "B"];
-export const START = ["start"]; // parts of a lane that its first weights depend on
 export const LAST = 20; // steps whose mean is the loss that is told
 export const MOST = 3000; // steps, then a lane rests
 export const FRAME = 80; // milliseconds of computing between two pictures
 export const READING = 5000; // milliseconds between two sentences to a screen reader
 
 export const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
-export const frame = () => new Promise((done) => requestAnimationFrame(done)); // none comes while the tab is hidden
 
 /** A number as readers see it, with three digits. */
 export function short(x) {

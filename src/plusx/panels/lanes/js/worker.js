@@ -1,5 +1,5 @@
 /** Takes the steps of both lanes with onnxruntime-web, apart from the page; the weights stay here. */
-import { ort, serve, sessions } from "../../js/runtime.js";
+import { floats, serve, sessions, whole } from "../../js/runtime.js";
 
 const TASKS = ["line", "spirals", "signals"]; // those with 1024 examples; to sort, each step draws tokens of six kinds
 const ACTIVATIONS = ["relu", "tanh", "none"];
@@ -15,32 +15,26 @@ function uniform(seed, at) {
   return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32;
 }
 
-const floats = (numbers) => new ort.Tensor("float32", Float32Array.from(numbers), [numbers.length]);
-const float = (number) => new ort.Tensor("float32", [number], []);
-const whole = (numbers) => new ort.Tensor("int64", BigInt64Array.from(numbers, BigInt), [numbers.length]);
+const float = (number) => floats([Number(number)], []);
 const oneOf = (names, chosen) => floats(names.map((name) => Number(name === chosen)));
 const sizeOf = (net, name) => sessions[net].inputMetadata.find((input) => input.name === name).shape[0];
 
-/** A lane in words as `Setting` of step.py or sorter.py, part by part. */
+/** Parts of `Setting` of step.py or sorter.py, by a lane in words; the others are its numbers as they stand there. */
 const PARTS = {
   skip: ({ skips }) => floats([...skips].map(Number)),
   used: ({ skips, depth }) => floats([...skips].map((_, block) => Number(block < depth))),
-  norm: ({ norm }) => float(Number(norm)),
   place: ({ place }) => oneOf(NORMS, place),
   activation: ({ activation }) => oneOf(ACTIVATIONS, activation),
-  scale: ({ scale }) => float(Number(scale)),
-  learned: ({ learned }) => float(Number(learned)),
-  rate: ({ rate }) => float(Number(rate)),
-  adam: ({ optimiser }) => float(Number(optimiser === "Adam")),
-  identity: ({ start }) => float(Number(start === "identity")),
-  gain: ({ start }) => float(start === "identity" ? 1 : Number(start)),
+  adam: ({ optimiser }) => float(optimiser === "Adam"),
+  identity: ({ start }) => float(start === "identity"),
+  gain: ({ start }) => float(start === "identity" ? 1 : start),
   task: (_, task) => whole([TASKS.indexOf(task)]),
 };
 
 /** Those that a function takes. */
 function setting(net, task, words) {
-  const wanted = sessions[net].inputNames.filter((name) => name in PARTS);
-  return Object.fromEntries(wanted.map((name) => [name, PARTS[name](words, task)]));
+  const wanted = sessions[net].inputNames.filter((name) => name in PARTS || name in words);
+  return Object.fromEntries(wanted.map((name) => [name, PARTS[name]?.(words, task) ?? float(words[name])]));
 }
 
 async function begin(seed, task, words) {
@@ -73,6 +67,5 @@ serve(async ({ lane, task, seed, words, steps, begin: anew }) => {
     loss[i] = took.new_loss.data[0];
   }
   const { seen } = await sessions.look.run({ weights: state.tensors.weights, ...settings });
-  const last = took ? { gradient: took.new_gradient.data, branch: took.new_branch.data } : {};
-  return { loss, ...last, seen: seen.data };
+  return { loss, ...(took && { gradient: took.new_gradient.data, branch: took.new_branch.data }), seen: seen.data };
 });

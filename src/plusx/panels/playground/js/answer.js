@@ -1,10 +1,11 @@
 /** What a net has answered, in words and in pictures. */
 
-import { rgb } from "../../../explore/js/colours.js";
 import { make } from "../../../explore/js/elements.js";
 import { Panel } from "../../js/panel.js";
-import { paint, paintLarge } from "./canvas.js";
-import { logProbabilities, meanCosine, percent, short, shown, spoken, sum } from "./readings.js";
+import { enlarge, paint } from "./canvas.js";
+import { logProbabilities, mean, meanCosine, percent, short, shown, spoken } from "./readings.js";
+
+export const where = (layer) => (layer ? `after layer ${layer}` : "before layer 1");
 
 export class Answer extends Panel {
   /**
@@ -15,97 +16,71 @@ export class Answer extends Panel {
     const { seen } = this;
     const [net, text, switches] = this.seenState;
     const { n } = seen;
-    const [attention, similarity, ink] = this.colours();
-    this.paintedIn = [attention, similarity, ink];
-    const colours = [rgb(attention), rgb(similarity)];
     const tokens = [...text];
-    const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
-    const size = net.alphabet.length;
-    const logs = (layer, place) => logProbabilities(seen.scores, (layer * n + place) * size, size);
-
-    // The answer, and in words.
-    const last = tokens.map((_, place) => logs(net.layers, place));
-    const best = last.map((row) => row.indexOf(Math.max(...row)));
-    const losses = wanted.map((token, place) => -last[place][net.alphabet.indexOf(token)]);
-    const loss = losses.length ? short(sum(losses) / losses.length) : null;
-    const cosine = meanCosine(seen, net.layers);
-    const changes = this.changes(switches);
-    const state = changes.length > 3 ? `${changes.length} switches changed` : changes.join(", ") || "as trained";
-    const parts = [];
-    if (net.causal) {
-      if (loss) parts.push(`${loss} nats per character on this text (guessing ${Math.log(size).toFixed(2)})`);
-      const top = best.at(-1);
-      parts.push(`next: ${spoken(net.alphabet[top] ?? "–")}, ${percent(Math.exp(last.at(-1)[top]))}`);
-    } else {
-      const right = wanted.filter((token, place) => net.alphabet[best[place]] === token).length;
-      parts.push(`answer ${best.map((token) => net.alphabet[token] ?? "–").join("")}: ${right} of ${n} places right`, `loss ${loss}`);
+    this.drawAnswer(net, tokens, this.changes(switches));
+    this.paintedIn = this.colours();
+    for (const map of this.maps) {
+      paint(map.button.firstChild, this.square(map), n, this.paintedIn[map.part === "attention" ? 0 : 1]);
+      map.button.setAttribute("aria-pressed", map === this.large);
     }
-    if (n > 1) parts.push(`mean cosine of the tokens at the end ${short(cosine)}`);
-    const isPresent = !this.root.classList.contains("pg-stale");
-    if (isPresent) this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
-    this.drawBars(net, last, best, wanted);
-
-    // Each layer.
-    const row = (strip, layer) => {
-      strip.maps.forEach((button, head) => {
-        const at = ((layer - 1) * net.heads + head) * n * n;
-        this.drawMap(button, seen.attention.subarray(at, at + n * n), n, colours[0]);
-        button.setAttribute("aria-label", `Layer ${layer}, attention of head ${head + 1}`);
-      });
-      this.drawMap(strip.similarity, seen.similarity.subarray(layer * n * n, (layer + 1) * n * n), n, colours[1]);
-      strip.similarity.setAttribute("aria-label", `Similarity of the tokens ${layer ? `after layer ${layer}` : "before layer 1"}`);
-      const length = sum(Array.from(seen.norm.subarray(layer * n, (layer + 1) * n))) / n;
-      strip.words.replaceChildren(make("span", {}, `cosine ${short(meanCosine(seen, layer))}`), make("span", {}, `length ${short(length)}`));
-    };
-    row(this.first, 0);
-    for (const [layer, strip] of this.layers.entries()) row(strip, layer + 1);
+    for (const [layer, words] of this.layerWords.entries()) {
+      const length = mean(seen.norm.subarray(layer * n, (layer + 1) * n));
+      words.replaceChildren(make("span", {}, `cosine ${short(meanCosine(seen, layer))}`), make("span", {}, `length ${short(length)}`));
+    }
     await new Promise((resolve) => setTimeout(resolve));
     if (seen !== this.seen) return; // drawn anew meanwhile
-    this.drawLarge(net, tokens, colours, ink);
+    enlarge(this.largeCanvas, this.large.button.firstChild, tokens, this.paintedIn[2]);
+    this.largeCaption.textContent = this.told(this.large);
+    this.largeCanvas.setAttribute("aria-label", this.largeCaption.textContent);
   }
 
-  drawMap(button, values, n, colour) {
-    paint(button.firstChild, values, n, colour);
-    button.setAttribute("aria-pressed", button.dataset.map === this.large);
-  }
-
-  drawLarge(net, tokens, colours, ink) {
+  /** The result in a sentence, and how sure the net is. */
+  drawAnswer(net, tokens, changes) {
     const { seen } = this;
     const { n } = seen;
-    const [what, layer, head] = this.large.split(" ");
-    const attention = what === "attention";
-    const at = (attention ? layer * net.heads + Number(head) : Number(layer)) * n * n;
-    const values = seen[what].subarray(at, at + n * n);
-    paintLarge(this.largeCanvas, values, tokens, colours[attention ? 0 : 1], ink);
-    let words;
-    if (attention) {
-      const own = sum(tokens.map((_, i) => values[i * n + i])) / n;
-      const before = n > 1 ? sum(tokens.slice(1).map((_, i) => values[(i + 1) * n + i])) / (n - 1) : 0;
-      words = `Layer ${Number(layer) + 1}, head ${Number(head) + 1}. A token takes ${percent(own)} from itself and ${percent(before)} from the one before, on average.`;
+    const { alphabet } = net;
+    const wanted = net.causal ? tokens.slice(1) : [...tokens].sort();
+    const logs = tokens.map((_, place) => logProbabilities(seen.scores, (net.layers * n + place) * alphabet.length, alphabet.length));
+    const said = logs.map((row) => alphabet[row.indexOf(Math.max(...row))] ?? "–");
+    const sure = wanted.map((token, place) => logs[place][alphabet.indexOf(token)]);
+    const loss = short(-mean(sure));
+    const last = logs.at(-1);
+    let title, parts, bars;
+    if (net.causal) {
+      const order = last.map((_, i) => i).sort((a, b) => last[b] - last[a]).slice(0, 6);
+      title = "The next character";
+      parts = [`next: ${spoken(said.at(-1))}, ${percent(Math.exp(Math.max(...last)))}`];
+      if (n > 1) parts.unshift(`${loss} nats per character on this text (guessing ${Math.log(alphabet.length).toFixed(2)})`);
+      bars = order.map((token) => [alphabet[token], last[token], ""]);
     } else {
-      words = `Cosine of each two tokens ${Number(layer) ? `after layer ${layer}` : "before layer 1"}: on average ${short(meanCosine(seen, Number(layer)))}.`;
+      const right = wanted.filter((token, place) => said[place] === token).length;
+      title = "The answer, and how sure the net is of the right digit";
+      parts = [`answer ${said.join("")}: ${right} of ${n} places right`, `loss ${loss}`];
+      bars = wanted.map((token, place) => [said[place], sure[place], said[place] === token ? "" : `, right: ${token}`]);
     }
-    this.largeCaption.textContent = words;
-    this.largeCanvas.setAttribute("aria-label", words);
+    if (n > 1) parts.push(`mean cosine of the tokens at the end ${short(meanCosine(seen, net.layers))}`);
+    const state = changes.length > 3 ? `${changes.length} switches changed` : changes.join(", ") || "as trained";
+    const isPresent = !this.root.classList.contains("pg-stale");
+    if (isPresent) this.result.textContent = `${state[0].toUpperCase()}${state.slice(1)}: ${parts.join("; ")}.`;
+    this.barsTitle.textContent = title;
+    this.bars.replaceChildren(...bars.map(([token, log, note]) => make("li", {},
+      make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pn-hidden" }, spoken(token))),
+      make("span", { class: "pg-bar", "aria-hidden": "true" }, make("span", { style: `width:${100 * Math.exp(log) || 0}%` })),
+      make("span", {}, `${percent(Math.exp(log))}${note}`))));
   }
 
-  drawBars(net, last, best, wanted) {
-    let bars;
-    if (net.causal) {
-      this.barsTitle.textContent = "The next character";
-      const logs = last.at(-1);
-      const order = logs.map((_, i) => i).sort((a, b) => logs[b] - logs[a]).slice(0, 6);
-      bars = order.map((token) => [net.alphabet[token], Math.exp(logs[token]), ""]);
-    } else {
-      this.barsTitle.textContent = "The answer, and how sure the net is of the right digit";
-      bars = wanted.map((token, place) => {
-        const said = net.alphabet[best[place]] ?? "–";
-        return [said, Math.exp(last[place][net.alphabet.indexOf(token)]), said === token ? "" : `, right: ${token}`];
-      });
-    }
-    this.bars.replaceChildren(...bars.map(([token, p, note]) => make("li", {},
-      make("span", { class: "pg-token" }, make("span", { "aria-hidden": "true" }, shown(token)), make("span", { class: "pn-hidden" }, spoken(token))),
-      make("span", { class: "pg-bar", "aria-hidden": "true" }, make("span", { style: `width:${Number.isFinite(p) ? 100 * p : 0}%` })),
-      make("span", {}, `${percent(p)}${note}`))));
+  /** The numbers of a map. */
+  square({ part, at }) {
+    const size = this.seen.n ** 2;
+    return this.seen[part].subarray(at * size, (at + 1) * size);
+  }
+
+  /** What is said of a map in large. */
+  told(map) {
+    const { n } = this.seen;
+    const { part, layer, head } = map;
+    if (part === "similarity") return `Cosine of each two tokens ${where(layer)}: on average ${short(meanCosine(this.seen, layer))}.`;
+    const share = (back) => percent(n > back ? mean(this.square(map).filter((_, i) => i % n === Math.floor(i / n) - back)) : 0);
+    return `Layer ${layer}, head ${head}. A token takes ${share(0)} from itself and ${share(1)} from the one before, on average.`;
   }
 }

@@ -5,15 +5,19 @@
  */
 
 import { statesOf } from "../../../explore/js/states.js";
-import { notOffered } from "../../../explore/js/words.js";
-import { here } from "../../js/engine.js";
+import { here, panels } from "../../js/engine.js";
 import { Bench } from "./bench.js";
 import { ACTIVATION, FFN, NORMS, PER_LAYER, short } from "./readings.js";
 import { tableOf } from "./table.js";
 
-export class Playground extends Bench {
+const LOADING = { script: "playground-worker.js", what: "nets", offered: "the nets", instead: "use the presets" };
+
+class Playground extends Bench {
+  place = 1; // where norms were last put
+  kind = 1; // of activation, as last chosen
+
   constructor(root, beside) {
-    super(root, beside);
+    super(root, LOADING, beside);
     if (!this.engine) this.table = tableOf(statesOf(root), this.setup).catch(() => { // without presets the net still answers
       this.say("The table of presets is damaged or missing: load the nets to see anything.");
     });
@@ -21,15 +25,12 @@ export class Playground extends Bench {
     this.text = this.net.start;
     this.trained = "1".repeat(this.net.layers * PER_LAYER + 1);
     this.switches = this.trained;
-    this.place = 1;
-    this.kind = 1;
-    this.large = "attention 0 0";
     this.build();
-    this.changed(false).then(() => here && this.followLink());
+    this.followLinks(this.changed(false));
   }
 
-  lost() {
-    this.changed(false);
+  engineChanged() {
+    return this.changed(false);
   }
 
   get net() {
@@ -77,36 +78,18 @@ export class Playground extends Bench {
     return `#${this.root.id}?${new URLSearchParams({ net: this.netName, switches: this.switches, text: this.text })}`;
   }
 
-  /** Take the state from the address, if it speaks of this playground. */
-  followLink() {
-    const [name, query] = location.hash.slice(1).split("?");
-    if (name !== this.root.id || query === undefined) return false;
-    const asked = new URLSearchParams(query);
-    const net = asked.get("net") ?? this.netName;
-    const switches = asked.get("switches") ?? this.trained;
-    const fits = switches.length === this.trained.length && [...switches].every((digit, i) => digit >= 0 && digit < (i < switches.length - 1 ? this.setup.switches[i % PER_LAYER].labels.length : 2));
-    const known = Object.hasOwn(this.setup.nets, net);
-    if (known) this.netName = net;
-    if (fits) this.switches = switches;
-    this.text = asked.get("text") ?? this.net.start;
-    const wrong = [...(known ? [] : [`net=${net}`]), ...(fits ? [] : [`switches=${switches}`])];
-    this.linkWrong = notOffered(wrong);
+  /** What a link sets. take: gives a part of it, if that fits, else what is usual. */
+  obey(take) {
+    const { nets, switches } = this.setup;
+    const last = this.trained.length - 1;
+    const fits = (digit, i) => digit >= 0 && digit < (i < last ? switches[i % PER_LAYER].labels.length : 2);
+    this.netName = take("net", this.netName, (net) => Object.hasOwn(nets, net));
+    this.switches = take("switches", this.trained, (digits) => digits.length === last + 1 && [...digits].every(fits));
+    this.text = take("text", this.net.start);
     this.changed(false);
-    this.root.scrollIntoView();
-    return true;
   }
 
   // -- what the net answers
-
-  offerLoading() {
-    this.offer("the nets", JSON.parse(this.root.dataset.files || "{}"));
-  }
-
-  async loadNets() {
-    if (!(await this.bring("playground-worker.js", "The nets", "use the presets"))) return;
-    this.offerLoading();
-    this.changed(false);
-  }
 
   /** What keeps the net from answering, if anything. */
   fault() {
@@ -124,7 +107,7 @@ export class Playground extends Bench {
     const late = setTimeout(() => (this.late.hidden = Boolean(here || this.fault())), 4000);
     try {
       if (this.engine) return await this.engine.ask({ net, tokens, switches: Array.from(switches, Number) });
-      return (await this.table)?.ask(net, text, switches);
+      return (await this.table)?.(net, text, switches);
     } finally {
       clearTimeout(late);
       this.late.hidden = true;
@@ -135,8 +118,6 @@ export class Playground extends Bench {
   async changed(remember = true) {
     this.showState();
     if (remember && here) history.replaceState(null, "", this.address());
-    if (!remember && this.linkWrong) this.say(this.linkWrong);
-    this.linkWrong = "";
     const fault = this.fault();
     this.root.classList.toggle("pg-stale", Boolean(fault));
     if (fault) return this.say(fault);
@@ -202,16 +183,14 @@ export class Playground extends Bench {
     const common = (values, before) => (values.length && values.every((value) => value === values[0]) ? values[0] : before);
     this.place = common(on(NORMS), this.place);
     this.kind = common(on([ACTIVATION]), this.kind);
-    for (const [layer, { diagram }] of this.layers.entries()) diagram.show(this.pieces(layer));
+    for (const [layer, diagram] of this.diagrams.entries()) diagram.show(this.pieces(layer));
     this.lastNorm.setAttribute("aria-checked", digits.at(-1) === 1);
-    for (const { button, switches } of this.presets) button.setAttribute("aria-pressed", switches === this.switches);
-    const check = (radios, value) => { for (const input of radios.querySelectorAll("input")) input.checked = input.value === String(value); };
-    check(this.netRadios, this.netName);
-    check(this.normRadios, this.place);
-    check(this.kindRadios, this.kind);
+    const preset = this.setup.presets.findIndex(({ switches }) => switches === this.switches);
+    this.mark(preset, [this.netRadios, this.netName], [this.normRadios, this.place], [this.kindRadios, this.kind]);
     if (this.field.value !== this.text) this.field.value = this.text;
     const left = this.text.length - this.net.places;
     this.fieldNote.textContent = left > 0 ? `The net sees the last ${this.net.places}.` : `${this.net.hint}, up to ${this.net.places}.`;
-    this.link.href = this.address();
   }
 }
+
+export default panels("playground", (root, beside) => new Playground(root, beside));

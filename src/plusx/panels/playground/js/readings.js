@@ -9,25 +9,18 @@ export const shown = (token) => ({ " ": "␣", "\n": "⏎" })[token] ?? token;
 export const spoken = (token) => ({ " ": "space", "\n": "line break" })[token] ?? token;
 export const percent = (p) => (p > 0 && p < 0.005 ? "<1 %" : `${Math.round(100 * p)} %`);
 export const short = (x) => (Number.isFinite(x) ? (x !== 0 && (Math.abs(x) >= 1e4 || Math.abs(x) < 0.01) ? x.toExponential(1) : x.toFixed(2)).replaceAll("-", "−") : "not a number");
-export const sum = (values) => values.reduce((a, b) => a + b, 0);
+export const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 
 /** log softmax of `count` scores from `at`. */
 export function logProbabilities(scores, at, count) {
   const row = scores.subarray(at, at + count);
-  let top = -Infinity;
-  let total = 0;
-  for (const score of row) top = Math.max(top, score);
-  for (const score of row) total += Math.exp(score - top);
-  total = top + Math.log(total);
+  const top = Math.max(...row);
+  const total = top + Math.log(row.reduce((sum, score) => sum + Math.exp(score - top), 0));
   return Array.from(row, (score) => score - total);
 }
 
 /** Mean cosine of two different tokens after a layer. */
-export function meanCosine(seen, layer) {
-  const { n, similarity } = seen;
-  if (n === 1) return 1;
+export function meanCosine({ n, similarity }, layer) {
   const part = similarity.subarray(layer * n * n, (layer + 1) * n * n);
-  let others = 0;
-  for (const [i, value] of part.entries()) if (i % (n + 1)) others += value;
-  return others / (n * (n - 1));
+  return n === 1 ? 1 : mean(part.filter((_, i) => i % (n + 1)));
 }

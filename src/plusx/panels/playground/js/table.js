@@ -9,19 +9,14 @@ export async function tableOf(text, setup) {
   for (const [name, net] of Object.entries(setup.nets)) {
     const n = net.start.length;
     for (const preset of setup.presets) {
-      const parts = {
-        scores: take((net.layers + 1) * n * net.alphabet.length, (w) => -Math.expm1(w / 3000)),
-        attention: take(net.layers * net.heads * n * n, (w) => w / 65535),
-        similarity: take((net.layers + 1) * n * n, (w) => w / 32767 - 1),
-        norm: take((net.layers + 1) * n, (w) => Math.expm1(w / 3000)),
-      };
-      states.set([name, net.start, preset.switches].join(), { n, parts });
+      const scores = take((net.layers + 1) * n * net.alphabet.length, (w) => -Math.expm1(w / 3000));
+      const attention = take(net.layers * net.heads * n * n, (w) => w / 65535);
+      const similarity = take((net.layers + 1) * n * n, (w) => w / 32767 - 1);
+      const norm = take((net.layers + 1) * n, (w) => Math.expm1(w / 3000));
+      const read = () => ({ n, scores: scores(), attention: attention(), similarity: similarity(), norm: norm() });
+      states.set([name, net.start, preset.switches].join(), read);
     }
   }
   if (!isRead()) throw new Error("the table has another size");
-
-  return { ask(net, text, switches) {
-    const state = states.get([net, text, switches].join());
-    return state && { n: state.n, ...Object.fromEntries(Object.entries(state.parts).map(([part, read]) => [part, read()])) };
-  } };
+  return (...state) => states.get(state.join())?.();
 }

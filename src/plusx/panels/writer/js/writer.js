@@ -5,68 +5,52 @@
  */
 
 import { diagram } from "../../../explore/js/diagram.js";
-import { one, unique } from "../../../explore/js/elements.js";
-import { setupOf } from "../../js/engine.js";
+import { unique } from "../../../explore/js/elements.js";
+import { loadWorker, panels, setupOf } from "../../js/engine.js";
 
 const MOST = 40; // tokens of a text
-const PARTS = ["attention", "FFN"];
-export const GONE = "The kernel has no model any more: run this cell again.";
+const GONE = "The kernel has no model any more: run this cell again.";
 
-/** @typedef {{ prompt: string, texts: Record<string, string>, example: string }} Setup */
-/** @typedef {{ text: string, ended: boolean }} Seen */
-/** @typedef {{ ask: (question: object) => Promise<Seen>, isGone?: boolean }} Engine */
-
-export class Writer {
-  /** Of the parts that are off: "attention skip 3". @type {Set<string>} */
-  off = new Set();
+class Writer {
+  off = new Set(); // the parts that are off: "attention skip 3"
   view = unique();
   turn = 0; // of what is to be written; a change begins another
-  wanted = false;
   busy = false;
   typing = 0;
   still = matchMedia("(prefers-reduced-motion: reduce)");
-  /** @type {Engine | undefined} */
-  engine;
+  cannot = ""; // why no model can be loaded
+  engine = null;
 
-  /**
-   * @param {HTMLElement} root
-   * @param {(progress: (share: number) => void) => Promise<Engine>} bring loads the model
-   * @param {string} offer the words of the button that does, or why nothing can, beginning with "Not"
-   */
-  constructor(root, bring, offer) {
-    /** @type {Setup} */
-    this.setup = setupOf(root);
+  /** Without a kernel, a model comes into a worker that the site has brought along. */
+  constructor(root, kernel) {
     root.plusx = this;
-    this.bring = bring;
-    this.cannot = offer.startsWith("Not") ? offer : "";
-    const part = (/** @type {string} */ name) => one(root, name);
-    [this.given, this.written, this.status] = [".wr-given", ".wr-written", "[role=status]"].map(part);
-    this.rest = document.createElement("span"); // unseen, what is still to come: no line breaks anew while it types
-    this.rest.className = "wr-rest";
-    this.written.after(this.rest);
-    this.progress = /** @type {HTMLProgressElement} */ (part("progress"));
-    [this.whole, this.load] = [".wr-whole", ".wr-load"].map((name) => /** @type {HTMLButtonElement} */ (part(name)));
-    this.wires = [.../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(".px-diagram"))].map((node) => {
+    Object.assign(this, { kernel, setup: setupOf(root), files: JSON.parse(root.dataset.files ?? "{}") });
+    for (const name of ["given", "written", "rest", "whole", "load"]) this[name] = root.querySelector(`.wr-${name}`);
+    this.status = root.querySelector("[role=status]");
+    this.progress = root.querySelector("progress");
+    this.wires = Array.from(root.querySelectorAll(".px-diagram"), (node) => {
       const whole = Array.from(node.children, (piece) => piece.outerHTML);
-      return { part: String(node.dataset.part), whole, drawn: diagram(node, (control, layer) => this.toggle(`${control} ${layer}`)) };
+      return { part: node.dataset.part, whole, drawn: diagram(node, (control, layer) => this.toggle(`${control} ${layer}`)) };
     });
+    const bytes = Object.values(this.files).reduce((sum, file) => sum + file.bytes, 0);
+    if (!kernel && !bytes) this.cannot = "Not here: other words, and more cuts than one, want the model, which this page does not bring along. Open the chapter in JupyterLab.";
+    else if (!kernel && location.protocol === "file:") this.cannot = "Not from disk, where a browser starts no worker.";
+    else if (!kernel) this.load.textContent += ` (${Math.round(bytes / 1e6)} MB)`;
     const form = root.querySelector("form"); // the first page has none: there only what was kept can be asked for
-    this.field = form?.querySelector("input");
-    this.go = form?.querySelector("button");
-    if (this.go) this.go.disabled = false;
-    if (this.field && this.go && this.cannot) {
-      this.field.readOnly = true;
-      this.go.hidden = true;
-      this.say(`${this.told} ${this.cannot}`);
+    if (form) {
+      this.field = form.querySelector("input");
+      this.go = form.querySelector("button");
+      this.field.readOnly = this.go.hidden = Boolean(this.cannot);
+      this.go.disabled = false;
+      if (this.cannot) this.say(`${this.told} ${this.cannot}`);
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        if (!this.busy) return this.changed();
+        this.turn += 1; // it stops
+      });
     }
-    this.load.textContent = offer;
     this.load.hidden = Boolean(this.cannot || !form);
     this.whole.hidden = false;
-    form?.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (this.busy) this.stop();
-      else this.changed();
-    });
     this.whole.addEventListener("click", () => {
       if (this.off.size) this.off.clear();
       else this.off.add(this.setup.example);
@@ -75,13 +59,10 @@ export class Writer {
     this.load.addEventListener("click", () => this.loadModel());
   }
 
-  lost() {
+  engineChanged() {
     this.say(GONE);
   }
 
-  repaint() {}
-
-  /** @param {string} name */
   toggle(name) {
     const was = this.off.has(name);
     if (!this.field || this.cannot) this.off.clear(); // one at a time was kept
@@ -90,26 +71,29 @@ export class Writer {
     this.changed();
   }
 
-  stop() {
-    this.turn += 1;
-    this.wanted = false;
-  }
-
   async loadModel() {
     this.load.disabled = true;
     this.progress.hidden = false;
     this.say("The model is on its way …");
     try {
-      this.engine = await this.bring((share) => (this.progress.value = share));
+      this.engine = await this.bring();
       this.load.hidden = true;
       this.changed();
-    } catch (error) {
+    } catch ({ message, final }) {
       this.load.disabled = false;
-      const { message, final } = /** @type {Error & {final?: boolean}} */ (error);
       this.say(`The model did not load: ${message.replace(/\.$/, "")}.${final ? "" : " Try again."}`);
     } finally {
       this.progress.hidden = true;
     }
+  }
+
+  async bring() {
+    const { kernel } = this;
+    if (!kernel) return loadWorker("writer-worker.js", this.files, (share) => (this.progress.value = share));
+    this.progress.removeAttribute("value"); // the kernel does not say how far it is
+    if (kernel.isGone) throw new Error(GONE);
+    await kernel.ask({ view: "", begin: "", skip: [], branch: [] });
+    return kernel;
   }
 
   /** What is off, in words. */
@@ -119,7 +103,6 @@ export class Writer {
     return `Off: ${first.join(", ")}${this.off.size > 3 ? ` and ${this.off.size - 3} more` : ""}.`;
   }
 
-  /** @param {string} words */
   say(words) {
     this.status.textContent = words;
   }
@@ -135,8 +118,7 @@ export class Writer {
     this.whole.textContent = this.off.size ? "All whole" : "Cut one skip";
     clearInterval(this.typing);
     this.turn += 1;
-    this.wanted = true;
-    if (this.engine) this.write();
+    if (this.engine) this.writing = this.write(this.writing, this.turn);
     else this.showKept();
   }
 
@@ -156,51 +138,40 @@ export class Writer {
     put();
   }
 
-  /**
-   * @param {string} given
-   * @param {string} written
-   * @param {string} [rest] still to come
-   */
+  /** rest: what is still to come. */
   put(given, written, rest = "") {
     [this.given.textContent, this.written.textContent, this.rest.textContent] = [given, written, rest];
   }
 
-  /** Token by token, until it has ended, or something has changed: then anew. */
-  async write() {
-    const { engine, field, go } = this;
-    if (this.busy || !engine || !field || !go) return;
+  /** Token by token, until it has ended, or something has changed. before: what was being written. */
+  async write(before, turn) {
+    await before;
+    if (turn !== this.turn) return;
+    const prompt = this.field.value.trim();
+    if (!prompt) return this.say("Write something that it can go on from.");
+    const gates = (kind) => this.wires[0].whole.flatMap((_, at) =>
+      this.wires.map(({ part }) => Number(!this.off.has(`${part} ${kind} ${at + 1}`))));
+    const state = { view: this.view, skip: gates("skip"), branch: gates("branch") };
     this.busy = true;
-    go.textContent = "Stop";
-    const gates = (/** @type {string} */ kind) => Array.from({ length: 2 * this.wires[0].whole.length }, (_, at) =>
-      Number(!this.off.has(`${PARTS[at % 2]} ${kind} ${Math.floor(at / 2) + 1}`)));
+    this.go.textContent = "Stop";
+    this.say(`${this.told} It writes …`);
     try {
-      while (this.wanted) {
-        this.wanted = false;
-        const { turn } = this;
-        const prompt = field.value.trim();
-        if (!prompt) {
-          this.say("Write something that it can go on from.");
-          break;
-        }
-        const state = { view: this.view, skip: gates("skip"), branch: gates("branch") };
-        this.say(`${this.told} It writes …`);
-        for (let count = 0; count < MOST && turn === this.turn; count++) {
-          const seen = await engine.ask({ begin: count ? "" : prompt, ...state });
-          if (turn !== this.turn) break;
-          this.put(prompt, shown(seen.text));
-          if (seen.ended) break;
-        }
-        this.say(this.told);
+      for (let count = 0; count < MOST; count++) {
+        const seen = await this.engine.ask({ begin: count ? "" : prompt, ...state });
+        if (turn !== this.turn) break;
+        this.put(prompt, shown(seen.text));
+        if (seen.ended) break;
       }
-    } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      this.say(engine.isGone ? GONE : `The model did not answer: ${message}.`);
-    } finally {
-      this.busy = false;
-      go.textContent = "Write";
+      this.say(this.told);
+    } catch ({ message }) {
+      this.say(this.engine.isGone ? GONE : `The model did not answer: ${message}.`);
     }
+    this.busy = false;
+    this.go.textContent = "Write";
   }
 }
 
-/** In lines as wide as there is room: its own line breaks as signs. @param {string} text */
+/** In lines as wide as there is room: its own line breaks as signs. */
 const shown = (text) => text.replace(/\n+/g, " ↵ ");
+
+export default panels("writer", (root, beside) => new Writer(root, beside?.engine));
