@@ -15,7 +15,7 @@ import nbformat
 import pytest
 import torch
 from browser import CHAPTERS, EXPLORING, LANES, PLAYGROUND, ROOT
-from lab import cells_with, jupyter_lab, run_all, show
+from lab import DRAWN, cells_with, jupyter_lab, run_all, show
 from test_diagram import LAYER, OPTIONS
 from test_diagram import controls as diagram_controls
 from test_diagram import states as diagram_states
@@ -293,7 +293,7 @@ def test_what_a_chapter_costs_in_jupyterlab(open_page, tmp_path):
         assert run_all(page, url, "chapters/10-attention-mixes.ipynb") == []
         print(f"\n  open and run chapter 10: {time.perf_counter() - begun:.1f} s")
         for index in cells_with(page, "@explore("):
-            show(page, index, ".main-svg")
+            show(page, index, DRAWN)
         print(f"  and see each of its explorers: {sum(carried) / 1e6:.1f} MB on the kernel's socket")
 
 

@@ -114,7 +114,7 @@ def test_voila_shows_a_chapter_on_a_slow_machine(served, explorers, open_page):
         for index, explorer in enumerate(explorers):
             panel = page.locator(".plusx-explore").nth(index)
             panel.scroll_into_view_if_needed()
-            panel.locator(".main-svg").first.wait_for()
+            page.locator(DRAWN).nth(index).wait_for()
             walk(panel, explorer)
         assert_answers(page.locator(".plusx-playground"))
         assert [address for address in foreign if "/fontawesome-free@" not in address] == []
