@@ -138,3 +138,15 @@ def test_no_prediction_stands_beside_its_answer(site):
         beside += len(page.select(".px-script > .px-words:first-child"))
         assert not page.select(".px-script > .px-words:first-child .px-choices"), chapter
     assert beside
+
+
+def test_a_picture_that_is_hidden_keeps_its_scale(site_url, open_page):
+    """Chapter 8 has one in its lab notes; scaled to nothing, it would be drawn infinitely wide as the notes open."""
+    page, _, _ = open_page(f"{site_url}/{SAMPLES[1]}", solid=False)
+    page.wait_for_function("[...document.querySelectorAll('.px-stage .plusx-explore')].every((e) => e.explorer)")
+    page.get_by_role("button", name="Read Lab: all code open").click()
+    page.get_by_role("button", name="Read Lab: all code open").click()
+    shown = page.locator(".px-stage .plusx-explore").evaluate_all(
+        "all => all.map((e) => [e.checkVisibility(), e.style.getPropertyValue('--px-fit')])"
+    )
+    assert False in [visible for visible, _ in shown] and "0" not in [scale for _, scale in shown]

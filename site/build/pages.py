@@ -218,7 +218,7 @@ SCRIPTS = [
 ]
 # What a page must hold to have a use for a script: each costs a phone a request before its first view.
 UNUSED = {
-    r'class="[^"]*\bdropdown admonition\b': Edit(
+    r'class="[^"]*\bdropdown (?:[\w-]+ )*admonition\b': Edit(
         "script of folds", r"<script defer [^>]*/togglebutton\.js[^>]*></script>\s*"
     ),
     r'class="[^"]*\bsd-tab-set\b': Edit("script of tabs", r"<script defer [^>]*/design-tabs\.js[^>]*></script>\s*"),

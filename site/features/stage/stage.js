@@ -22,7 +22,8 @@ for (const script of document.querySelectorAll(".px-script")) {
 /** Where there is less room than panels with their axes need, the picture is drawn as tall as that, and then small. */
 function fit(root) {
   const figure = root.querySelector(".px-figure");
-  root.style.setProperty("--px-fit", Math.min(1, figure.clientHeight / (LEAST * parseFloat(figure.style.height))));
+  const { clientHeight } = figure; // 0 where it is hidden: a picture of no size draws errors
+  if (clientHeight) root.style.setProperty("--px-fit", Math.min(1, clientHeight / (LEAST * parseFloat(figure.style.height))));
 }
 
 /** Let each link to a state set it as the line that it stands on comes to be read. */
