@@ -1,12 +1,14 @@
 """plusx.explore.controls: interact's abbreviations, and every refusal."""
 
+import functools
+
 import ipywidgets
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plusx.explore.controls import ExploreError, bind
+from plusx.explore.controls import ExploreError, bind, name_of
 
 
 def one(abbreviation, function=lambda c: None):
@@ -114,7 +116,8 @@ def not_an_option(c="c"):
         (True, not_an_option, "control 'c' starts at 'c', which is not among off, on"),
         ("text", None, "control 'c' is 'text', which cannot be tabulated"),
         (3, None, "control 'c' is 3, which cannot be tabulated"),
-        ((3, 1), None, "needs min <= max and step > 0"),
+        ([object()], None, "control 'c' has an option whose label is an address in memory, <object object at 0x"),
+        ((3, 1), None, "control 'c' is (3, 1); a slider needs min <= max and step > 0"),
         ((1, 3, 0), None, "needs min <= max and step > 0"),
         ((1,), None, "a slider takes (min, max) or (min, max, step)"),
         ((0, float("nan")), None, "a slider takes (min, max) or (min, max, step)"),
@@ -143,9 +146,26 @@ def test_controls_and_parameters_must_agree(abbreviations, message):
     assert message in str(caught.value)
 
 
+def test_what_is_positional_only_takes_no_control():
+    def f(a=1, /, b=2):
+        return None
+
+    with pytest.raises(ExploreError, match=r"control 'a' of f\(a, b\) is positional-only. Make it a keyword: drop"):
+        bind(f, {"a": [1, 2]})
+    assert [control.name for control in bind(f, {"b": [1, 2]})] == ["b"]
+
+
 class Net:
     def draw(self, depth):
         return depth
+
+    def __call__(self, depth):
+        return depth
+
+
+@pytest.mark.parametrize("function, name", [(functools.partial(draw, skip=True), "draw"), (Net(), "Net")])
+def test_a_partial_has_its_functions_name_and_what_has_none_its_types(function, name):
+    assert name_of(function) == name
 
 
 @pytest.mark.parametrize("function", [Net().draw, lambda **named: named, lambda *given, depth=2: depth])

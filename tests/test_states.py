@@ -2,17 +2,20 @@
 
 import gzip
 import re
+import sys
 import time
 
 import numpy as np
 import pytest
+import torch
 from decoding import assert_same, decode, state
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plusx.explore.controls import ExploreError, bind
 from plusx.explore.diagram import draw
-from plusx.explore.states import DEFAULT, Budget, Explorer, encode, packed
+from plusx.explore.states import DEFAULT, Budget, Explorer, encode, grids, packed
+from plusx.show import threads
 
 
 def explorer(function, budget=DEFAULT, **abbreviations):
@@ -83,6 +86,37 @@ def test_each_state_has_its_own_diagram():
         assert explored.figure(at)[1]["diagram"] == draw("[linear relu]:skip", explored.controls, at)
 
 
+def test_a_drawn_state_has_its_wire_and_says_in_words_what_it_shows():
+    def f(cut):
+        heights = torch.tensor([[-1.0, 1.0], [-0.5, 0.5], [-0.5, 0.5]])
+        return threads(heights, f"cut {cut}", (-1, 1), skip=("cut", cut))
+
+    def untied(cut):
+        return f(cut) | {"wire": {"skip": ("no", cut)}}
+
+    _, figure = explorer(f, cut=["none", 1, 2]).figure((2,))
+    first, second = (each["html"] for each in figure["diagram"])
+    assert 'data-set="cut" data-to="1" data-role="switch" data-on="true" data-name="Skip around layer 1"' in first
+    assert 'data-set="cut" data-to="0" data-role="switch" data-on="false" data-name="Skip around layer 2"' in second
+    said = "2 threads through 2 layers. At the end they spread over 50% of what they did at the start."
+    assert figure["words"] == said
+    assert "wire" not in figure
+    with pytest.raises(ExploreError, match=r"untied\(cut=1\): the wire's skip is \('no', 1\); give"):
+        explorer(untied, cut=["none", 1, 2]).figure((1,))
+
+
+def test_what_a_function_says_while_it_draws_goes_nowhere(capsys):
+    def talks(skip):
+        print("by print")
+        for stream in (sys.stdout, sys.stderr):
+            stream.write("by itself")
+            stream.flush()
+        return wave(skip, 1)
+
+    assert len(explorer(talks, skip=True).tabulate()) == 2
+    assert capsys.readouterr() == ("", "")
+
+
 def test_what_is_equal_and_of_another_type_stays_apart():
     def f(a):
         return dict(data=[dict(y=[1])], layout=dict(title="t", meta=a, xaxis=dict(nticks=2)))
@@ -97,6 +131,18 @@ def test_the_bytes_are_as_they_are_documented():
         assert blob[4:8] == bytes(4)  # gzip's time, or no build would be like another
         assert int.from_bytes(gzip.decompress(blob)[:4], "little") % 4 == 0
     assert len(packed(results, 9)) < len(packed(results, 0))
+
+
+@pytest.mark.parametrize("steps", [[0], [0, 0, 0], [0, 1, 0]])  # a single state, all alike, two of three alike
+def test_what_is_drawn_comes_back_from_a_pages_table(steps):
+    drawn = [np.arange(6.0).reshape(2, 3) / 3 + step for step in steps]
+    figures = [(f"state {at}", {"data": [{"z": z}, {"y": -z[0]}], "layout": {}}) for at, z in enumerate(drawn)]
+    np.testing.assert_array_equal(grids(encode(figures)), drawn)
+
+
+def test_a_table_that_browsers_could_not_read_is_not_written():
+    with pytest.raises(ValueError, match="JSON"):
+        encode([("t", {"data": [], "layout": {"height": float("nan")}})])
 
 
 def test_the_encoding_repeats_to_the_byte():
@@ -165,6 +211,10 @@ def test_what_is_named_is_the_control_that_costs_most_and_not_the_longest(clock)
         clock[0] += 0.001 + 0.03 * b
         return wave(True, a)
 
+    def even(a, b):
+        clock[0] += 0.01
+        return wave(True, a)
+
     def large(a, b):
         return dict(data=[dict(y=np.random.default_rng(b).normal(size=1 + 9000 * b))], layout=dict(title="t"))
 
@@ -172,9 +222,21 @@ def test_what_is_named_is_the_control_that_costs_most_and_not_the_longest(clock)
         explorer(slow, Budget(seconds=0.1), a=(1, 9), b=[0, 1]).tabulate()
     with pytest.raises(ExploreError, match=r"slow took over .*Shorten the control 'b' \(2 options\)"):
         explorer(slow, Budget(seconds=0.1), b=[0, 1], a=(1, 4)).tabulate()
+    with pytest.raises(ExploreError, match=r"even took over .*Shorten the control 'a' \(9 options\)"):
+        explorer(even, Budget(seconds=0.1), b=[0, 1], a=(1, 9)).tabulate()
     explored = explorer(large, a=(1, 9), b=[0, 4, 5])
     with pytest.raises(ExploreError, match=r"large needs .*Shorten the control 'b' \(3 options\)"):
         explored.payload(explored.tabulate())
+
+
+def test_time_may_be_used_up(clock):
+    def slow(depth):
+        clock[0] += 0.25
+        return wave(True, depth)
+
+    assert len(explorer(slow, Budget(seconds=1), depth=(1, 4)).tabulate()) == 4
+    with pytest.raises(ExploreError, match="slow took over 1 s for 4 of 4 states, the budget is 0.99 s"):
+        explorer(slow, Budget(seconds=0.99), depth=(1, 4)).tabulate()
 
 
 def test_a_budget_may_be_used_up():

@@ -139,4 +139,4 @@ def _steps(name: str, given: tuple) -> list:
     if step <= 0 or low > high:
         raise ExploreError(f"explore: control '{name}' is {given!r}; a slider needs min <= max and step > 0.")
     count = int((high - low) / step + 1e-9) + 1
-    return [low + index * step if whole else round(low + index * step, 10) for index in range(count)]
+    return [round(low + index * step, 10) for index in range(count)]  # ints stay ints

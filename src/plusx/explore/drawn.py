@@ -290,7 +290,7 @@ def told(figure: dict) -> str:
     return f"{len(grid)} threads through {layers} layers.{close} {end}"
 
 
-def wire_of(figure: dict, controls: tuple[Control, ...], state: tuple[int, ...], where: str) -> list[dict[str, str]]:
+def wire_of(figure: dict, controls: tuple[Control, ...], where: str) -> list[dict[str, str]]:
     """The wire below a figure, a piece of SVG for each layer, its skip and its branch tied to controls.
 
     ExploreError: a part names no control, or one without the options "none" and the layers.

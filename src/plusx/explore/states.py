@@ -87,7 +87,7 @@ class Explorer:
         if "diagram" in figure:
             figure["diagram"] = draw(figure["diagram"], self.controls, state)
         elif "drawn" in figure:
-            figure["diagram"] = wire_of(figure, self.controls, state, where)
+            figure["diagram"] = wire_of(figure, self.controls, where)
         if "drawn" in figure:
             figure = {**{key: value for key, value in figure.items() if key != "wire"}, "words": told(figure)}
         return title, figure
