@@ -861,6 +861,21 @@ def test_gaps_are_drawn_as_gaps(gallery, open_page):
     assert (from_, to) == pytest.approx((-0.5, 0.8), abs=0.01)
 
 
+def test_the_state_before_lies_above_what_has_come_since(gallery, open_page):
+    """As it does where a page opens in that state; an outline below a bar would not be seen."""
+    url, _ = gallery
+    page, _, _ = open_page(url)
+    ready(page)
+    (root,) = explorers(page)
+    for count, depth, skip in ("1", "4", False), ("0", "2", True), ("3", "3", False), ("1", "0", True):
+        root.locator("[data-control='4']").fill(count)
+        root.locator("[data-control='2']").fill(depth)
+        root.locator("[data-control='0']").set_checked(skip)
+    settle(page)
+    order = "all => all.map((group) => [...group.parentNode.children].at(-1) === group && group.childElementCount > 0)"
+    assert root.locator(".px-ghosts").evaluate_all(order) == [True]
+
+
 @pytest.mark.audit
 def test_random_walk_over_traces_that_come_and_go(gallery, open_page):
     url, _ = gallery

@@ -3,7 +3,7 @@
 from itertools import cycle, product
 
 import pytest
-from browser import CHAPTERS, EXPLORING, sampled, soup
+from browser import CHAPTERS, EXPLORING, SAMPLES, sampled, soup
 from decoding import decode, payload, state
 from playwright.sync_api import expect
 

@@ -136,7 +136,8 @@ export function place(plot, ghosts) {
     const own = ghosts.filter(({ trace }) => (trace.xaxis ?? "x") === xaxis._id && (trace.yaxis ?? "y") === yaxis._id);
     let group = layer.node().querySelector(":scope > .px-ghosts");
     if (!group && !own.length) continue;
-    group ??= layer.node().appendChild(shape("g", { class: "px-ghosts" }));
+    group ??= shape("g", { class: "px-ghosts" });
+    layer.node().append(group); // above all that is there, whichever came first
     group.setAttribute("clip-path", `url(#${layerClipId})`);
     group.replaceChildren(...own.map((ghost) => ghostly(ghost, plot.calcdata[ghost.at], { xaxis, yaxis })));
   }
