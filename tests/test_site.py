@@ -687,7 +687,7 @@ def test_code_takes_the_keyboard_where_it_scrolls_and_is_as_tall_as_it_says(site
             found.push([fits(), pre.tabIndex, pre.textContent.slice(0, 60)]);
         }
         return found; }""")
-    assert len(blocks) > 2
+    assert len(blocks) > (2 if sample == SAMPLES[1] else 5)  # chapter 8 folds all but two cells and a solution
     assert [block for block in blocks if not block[0]] == []
     scrolling = [block for block in blocks if block[1] == 0]
     assert scrolling or width > 390
